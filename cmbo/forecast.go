@@ -128,75 +128,56 @@ func binomialTail(n, k int, p float64) float64 {
 // proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
-		return o.calibration(ctx)
-	})
-}
-
-// calibration brings the forecasts up to date. The caller holds the model.
-func (o *Optimizer) calibration(ctx context.Context) (Calibration, error) {
-	log := o.draft().h.Events
-	past := o.past
-	if past == nil {
-		var err error
-		if past, err = o.newHindsight(); err != nil {
-			return Calibration{}, err
-		}
-		o.past = past
-	}
-	d := &draft{Optimizer: o, h: past.h}
-	for _, e := range log[len(past.h.Events):] {
-		if e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved {
-			x := past.point(e)
-			data, scale := d.data(false)
-			outputs, err := d.foretell(ctx, past.outputs, e, x)
-			if err == nil {
-				err = past.model.Fit(ctx, data)
-			}
-			var f Forecast
-			var ok bool
-			if err == nil {
-				f, ok, err = d.forecast(ctx, past.model, data, scale, x, e)
-			}
+		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {
+			outputs, err := before.foretell(ctx, past.outputs, e, x)
 			if err != nil {
-				return Calibration{}, fmt.Errorf("forecast of value %d: %w", len(past.h.Observations)+1, err)
+				return err
+			}
+			f, ok, err := past.forecast(ctx, before, e, x)
+			if err != nil {
+				return err
 			}
 			for name, f := range outputs {
 				past.ofOutputs[name] = append(past.ofOutputs[name], f)
 			}
 			if ok {
-				f.Trial, f.Y = e.Trial, e.Y
 				past.forecasts = append(past.forecasts, f)
 			}
+			return nil
+		})
+		if err != nil {
+			return Calibration{}, err
 		}
-		past.h.Apply(e)
-	}
-	c := calibrationOf(past.forecasts)
-	for _, m := range past.outputs {
-		if c.Outputs == nil {
-			c.Outputs = make(map[string]Calibration)
+		c := calibrationOf(past.forecasts)
+		for _, m := range past.outputs {
+			if c.Outputs == nil {
+				c.Outputs = make(map[string]Calibration)
+			}
+			c.Outputs[m.output.Name] = calibrationOf(past.ofOutputs[m.output.Name])
 		}
-		c.Outputs[m.output.Name] = calibrationOf(past.ofOutputs[m.output.Name])
-	}
-	return c, nil
+		return c, nil
+	})
 }
 
-// forecast is what a model that was told d expects at x, before the value of e; ok is false
-// as long as the values have no scale.
-func (o *draft) forecast(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64, e runlog.Event) (f Forecast, ok bool, err error) {
-	if f.belief, ok, err = o.expect(ctx, m, d, scale, x); !ok {
+// forecast is what the model expects at x, before the value of e; ok is false as long as the values
+// before have no scale.
+func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Event, x []float64) (f Forecast, ok bool, err error) {
+	b, scale, ok, err := past.expect(ctx, before, x)
+	if !ok {
 		return f, false, err
 	}
-	f.Mean, f.SD = f.belief.moments()
-	_, noise := scale.Back(0, math.Sqrt(m.noise()))
+	f = Forecast{Trial: e.Trial, Y: e.Y, belief: b}
+	f.Mean, f.SD = b.moments()
+	_, noise := scale.Back(0, math.Sqrt(past.model.noise()))
 	if e.Noise > 0 {
-		_, v := o.config.sense().Apply([]float64{e.Y}, []float64{e.Noise})
+		_, v := before.config.sense().Apply([]float64{e.Y}, []float64{e.Noise})
 		noise = math.Sqrt(v[0])
 	}
 	f.NoiseSD = noise
-	if f.belief.log {
+	if b.log {
 		_, f.NoiseSD = belief{mean: math.Log(f.Mean), sd: noise, log: true}.moments()
 	}
-	f.belief.sd = math.Hypot(f.belief.sd, noise)
+	f.belief.sd = math.Hypot(b.sd, noise)
 	f.Quantiles = f.belief.quantiles()
 	return f, true, nil
 }

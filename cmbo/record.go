@@ -62,80 +62,86 @@ type hindsight struct {
 	promises []promise
 }
 
-func (o *Optimizer) newHindsight() (*hindsight, error) {
-	m := o.config.surrogate
-	if m == nil {
-		var err error
-		if m, err = o.config.unbound(o.space); err != nil {
-			return nil, err
+// relive takes *past, nil before the first time, through the events that it has not seen. It calls
+// see for each that told a value, of the point x, with the log before it. The caller holds the model.
+func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event, x []float64) error) (*hindsight, error) {
+	if *past == nil {
+		m := o.config.surrogate
+		if m == nil {
+			var err error
+			if m, err = o.config.unbound(o.space); err != nil {
+				return nil, err
+			}
 		}
+		*past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 	}
-	return &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}, nil
+	p := *past
+	before := &draft{Optimizer: o.Optimizer, h: p.h}
+	for _, e := range o.h.Events[len(p.h.Events):] {
+		if e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved {
+			x := e.X
+			if e.Kind == runlog.EventTold {
+				x = p.h.Trials[e.Trial-1].X
+			}
+			if err := see(p, before, e, x); err != nil {
+				return nil, fmt.Errorf("forecast of value %d: %w", len(p.h.Observations)+1, err)
+			}
+		}
+		p.h.Apply(e)
+	}
+	return p, nil
+}
+
+// expect is what the model expects at x of the noise-free objective; ok is false as long as the
+// values before have no scale.
+func (past *hindsight) expect(ctx context.Context, before *draft, x []float64) (b belief, scale scaling.Values, ok bool, err error) {
+	d, scale := before.data(false)
+	if err = past.model.Fit(ctx, d); err == nil {
+		b, ok, err = before.expect(ctx, past.model, d, scale, x)
+	}
+	return b, scale, ok, err
 }
 
 // record returns the model's promises of the last evaluations. The caller holds the model.
 func (o *draft) record(ctx context.Context) ([]promise, error) {
-	if o.judged == nil {
-		var err error
-		if o.judged, err = o.newHindsight(); err != nil {
-			return nil, err
+	past, err := o.relive(&o.judged, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {
+		at := before.h.Best(o.config.minimize)
+		if at < 0 || len(o.h.Observations)-len(before.h.Observations) > recordWindows[len(recordWindows)-1] {
+			return nil
 		}
-	}
-	past := o.judged
-	left := len(o.h.Observations) - len(past.h.Observations)
-	d := &draft{Optimizer: o.Optimizer, h: past.h}
-	for _, e := range o.h.Events[len(past.h.Events):] {
-		before := past.h.Best(o.config.minimize)
-		told := e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved
-		if told {
-			left--
-		}
-		if !told || before < 0 || left >= recordWindows[len(recordWindows)-1] {
-			past.h.Apply(e)
-			continue
-		}
-		data, scale := d.data(false)
-		err := past.model.Fit(ctx, data)
-		var b belief
-		var ok bool
-		if err == nil {
-			b, ok, err = d.expect(ctx, past.model, data, scale, past.point(e))
-		}
+		b, _, ok, err := past.expect(ctx, before, x)
 		if err != nil {
-			return nil, fmt.Errorf("what was expected of value %d: %w", len(past.h.Observations)+1, err)
+			return err
 		}
 		chance := 1.0 // that all limits hold
 		for _, m := range past.outputs {
 			if !m.output.Limited() {
 				continue
 			}
-			g, err := m.factor(ctx, d, o.space.EncodeAll([][]float64{past.point(e)}), false)
+			g, err := m.factor(ctx, before, o.space.EncodeAll([][]float64{x}), false)
 			if err != nil {
-				return nil, err
+				return err
 			}
 			if g.p != nil {
 				chance *= g.p[0]
 			}
 		}
-		best := past.h.Observations[before].Y
-		past.h.Apply(e)
-		if ok {
-			p := promise{expected: chance * o.config.expectedGain(b, best)}
-			if past.h.Best(o.config.minimize) != before {
-				p.gained = math.Abs(e.Y - best)
-			}
-			past.promises = append(past.promises, p)
+		if !ok {
+			return nil
 		}
+		best := before.h.Observations[at].Y
+		p := promise{expected: chance * o.config.expectedGain(b, best)}
+		after := before.h.Clone()
+		if after.Apply(e); after.Best(o.config.minimize) != at {
+			p.gained = math.Abs(e.Y - best)
+		}
+		past.promises = append(past.promises, p)
+		return nil
+	})
+	if err != nil {
+		return nil, err
 	}
 	return past.promises, nil
-}
-
-// point returns the point of a value.
-func (past *hindsight) point(e runlog.Event) []float64 {
-	if e.Kind == runlog.EventTold {
-		return past.h.Trials[e.Trial-1].X
-	}
-	return e.X
 }
 
 // expectedGain returns the expected improvement of a value over best, in the user's units.
