@@ -147,21 +147,19 @@ type Replay struct {
 	Evaluations float64
 }
 
-// Check says whether transfer helps on the caller's own histories: it leaves out tasks one
-// at a time, learns a prior from the others and tunes the task left out on its own records,
-// with the prior and without. No function is evaluated; candidates are the points recorded.
+// Check says whether transfer helps on the caller's own histories: it leaves out tasks one at a
+// time, learns a prior from the others and tunes the task left out on its own records, with the
+// prior and without. No function is evaluated. As an optimiser chose the records where it found
+// good values, the difference looks smaller than on a new task.
 //
-// Points that an optimiser chose lie where it found good values: on such histories the
-// difference looks smaller than on a new task. A task needs 5 different points and two
-// different values to be left out. With limits ([WithOutput]) regret is that of the best
-// value that holds them; rows that lack an output which is not optional are not proposed.
+// A task needs 5 different points and two different values to be left out. With limits
+// ([WithOutput]) regret is that of the best value that holds them; rows that lack an output
+// which is not optional are not proposed.
 //
-// The options are those of Learn and New, and [WithCheckTasks] and [WithCheckEvaluations].
-// [ErrOption] are those of what Check makes itself, priors, models, journals and the contexts of
-// runs, and those of costs ([AsCost], [WithCost], [WithBudget]), as Check counts evaluations.
-// A task left out takes the time of a Learn and of four runs. Check fails as [Learn] and
-// [New] do, with [ErrOutput] if no task has an output that is not [Optional], and with [ErrTask] if no
-// task can be left out.
+// Options are those of Learn and New but for priors, models, journals, contexts, costs and
+// budgets. A task left out takes the time of a Learn and of four runs. Check fails as [Learn]
+// and [New] do, with [ErrOutput] if no task has an output that is not [Optional], and with
+// [ErrTask] if no task can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return guarded(func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}

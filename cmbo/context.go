@@ -16,17 +16,16 @@ import (
 // Context describes a task by name, in numbers and choices: see [space.Context].
 type Context = space.Context
 
-// WithContext describes the new task as Task.Context does past tasks. Where leaving past
-// tasks out shows that those of like descriptors are more alike, and that the points they put
-// first are better ones ([Prior.Relation]), half of the population's mass begins near the
-// tasks that are like the new one; else, and where none that is of use is known of the new
-// task, the run is the same to the bit as without. So do the models of outputs, whose points
-// have to be foretold better to be on their side of limits, wherever those lie; and offset and
-// scale of an output begin with the level of its values in tasks that are like the new one, where
+// WithContext describes the new task as Task.Context does past tasks. Where leaving past tasks
+// out shows that those of like descriptors are more alike, and that the points they put first
+// are better ones ([Prior.Relation]), half of the population's mass begins near the tasks that
+// are like the new one; else the run is the same to the bit as without. So do the models of
+// outputs, whose points have to be foretold better to be on their side of limits, and whose
+// offset and scale begin with the level of values in tasks that are like the new one, where
 // that is foretold ([Transfer] says so).
 //
-// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name
-// that no past task has or has in the other kind, and without a prior of the default.
+// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that
+// no past task has or has in the other kind, and without a prior of the default.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {

@@ -50,16 +50,12 @@ func WithCost(cost func(x []float64) float64) Option {
 }
 
 // WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
-// [WithCost]), without a cost in evaluations; positive and finite. Ask fails with
-// [ErrBudget] once it is spent, or when no candidate has an even chance of costing at most
-// what is left, by whose probability the acquisition is multiplied; the initial design
-// ([WithInitial]) has only candidates with such a chance. So a proposal that costs more than
-// what is left is made only where costs are not known beforehand, or if it is enqueued, which
-// what is left has no say in. A trial that ended without its cost counts as the mean of
-// the others: one told or failed whose cost is [Optional], one that [Optimizer.Report] failed,
-// and one stopped of which [Optimizer.TellStopped] did not tell it. Cancelled trials and
-// observed points cost nothing, open trials what they are expected to, so that a batch is no
-// larger than what is left is expected to pay for.
+// [WithCost]), without a cost in evaluations; positive and finite. Ask fails with [ErrBudget]
+// once it is spent, or when no candidate has an even chance of costing at most what is left, by
+// whose probability the acquisition is multiplied. What is enqueued is proposed as long as
+// anything is left. A trial that ended without telling its cost counts as the mean of the
+// others. Cancelled trials and observed points cost nothing, open trials what they are expected
+// to, so that a batch is no larger than what is left pays for.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget

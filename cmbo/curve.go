@@ -73,27 +73,23 @@ func percent(p float64) string {
 	return fmt.Sprintf("%.2g", 100*p)
 }
 
-// Report adds a value that an evaluation shows before its end to the learning curve of its
-// trial, and says whether to go on. The value is in the unit and the direction of the one
-// that [Optimizer.Tell] ends the trial with; steps, such as epochs, are not negative, rise
-// within a trial and mean the same in all trials and past tasks.
+// Report adds a value to the learning curve of a trial, in the unit and direction of the one
+// that [Optimizer.Tell] ends it with, and says whether to go on. Steps, such as epochs, are not
+// negative, rise and mean the same in all trials and past tasks.
 //
 //	p, err := opt.Report(ctx, trial.ID, epoch, loss)
 //	if err == nil && p.Stop && !p.Diverged {
 //		err = opt.TellStopped(ctx, trial.ID)
 //	}
 //
-// The end is predicted by the curves of past tasks ([Task.Curves]) and of the run. The advice
-// is to stop once the curve has taken nine tenths of the chance that the model gives the point
-// of becoming the best, or earlier with [WithCheckpoints]. It takes a best value, and five completed curves where past ones are
-// missing or do not tell the new task's scale (priors of ranks).
+// The advice is to stop once the curve, by those of past tasks ([Task.Curves]) and of the run,
+// has taken nine tenths of the chance to become the best, or earlier with [WithCheckpoints]. It
+// takes a best value, and five completed curves where past ones are missing or the prior is one
+// of ranks. A value that is NaN or infinite fails the trial, without a cost ([WithBudget]).
 //
-// A value that is NaN or infinite fails the trial, whose cost nobody tells then
-// (see [WithBudget]). Reports of trials that are told change no proposal. Report fails,
-// changing nothing, with [ErrUnknownTrial],
-// [ErrTrialClosed], [ErrStep], or [ErrNotFinite] for a finite value that is beyond ±1e150 or
-// that [WithPositiveValues] excludes. It waits for an Ask under way; if its advice fails,
-// with [ErrNumerical] or ctx.Err(), the value counts.
+// Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or
+// [ErrNotFinite] as Tell does; if its advice fails, with [ErrNumerical] or ctx.Err(), the value
+// counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)
@@ -121,11 +117,10 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 }
 
 // TellStopped ends an open trial whose evaluation was stopped before its end. What its curve
-// says of the end becomes an estimate with a variance that the model learns from; it is never
-// the best, and no [Observation]. Outputs may be told, the run's cost ([AsCost]) always among
-// them: what was spent up to the stop, which counts for the budget and says nothing of what a
-// whole evaluation costs. TellStopped fails, changing nothing, as Report does, with
-// [ErrOutput], and with [ErrStep] if the trial has reported nothing, which is then one for
+// says of the end becomes an estimate that the model learns from; it is never the best, and no
+// [Observation]. Outputs may be told, the run's cost ([AsCost]) always among them: what was
+// spent up to the stop, which counts for the budget alone. TellStopped fails, changing nothing,
+// as Report does, with [ErrOutput], and with [ErrStep] if the trial has reported nothing: see
 // [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
 	_, err := withModel(ctx, o, func() (struct{}, error) {

@@ -17,12 +17,11 @@ type Step struct {
 	// where they are its list.
 	Candidates [][]float64
 	// Weights are the masses of the prior's hypotheses, as of [Optimizer.Weights], or what a
-	// [Describer] says; nil without either. Distances, MaxDistance, PriorMean, PriorSD and
-	// DistanceJitter are a Describer's alone: those of package cmbo/paper are meant.
+	// [Describer] says, as package cmbo/paper does of Distances, MaxDistance, PriorMean,
+	// PriorSD and DistanceJitter, which others leave 0.
 	Weights []float64
-	// Distances are those of each prototype to the posterior of this step.
-	// They set the weights once this trial is told. Nil if there is one
-	// prototype, which has nothing to weigh.
+	// Distances are those of each prototype to the posterior of this step, which set the
+	// weights once this trial is told; nil of a single one.
 	Distances []float64
 	// MaxDistance is the largest finite distance.
 	MaxDistance float64
@@ -47,14 +46,13 @@ type Step struct {
 	// first value; with the probability of success, those of limits, each in units of the
 	// largest, and the power of the cost in it. They compare within the step only.
 	Scores []float64
-	// Jitter is the amount added to the diagonal of the covariance of the
-	// observations, 0 if it needed none; DistanceJitter likewise of the
-	// posterior's covariance on the index set. Both are 0 for the hierarchical prior,
-	// which does not count them.
+	// Jitter is the amount added to the diagonal of the covariance of the observations, and
+	// DistanceJitter to that of the posterior on the index set; 0 for none, and for the
+	// hierarchical prior, which does not count them.
 	Jitter, DistanceJitter float64
 	// Parameters are the plain Gaussian process's log-parameters, the logarithm of its noise
-	// variance and, where differences between low values count less, down to which share of the
-	// way from the best value to the median they count in full; nil with a prior.
+	// variance and, where low values count less, down to which share of the way from the best
+	// value to the median they count in full; nil with a prior.
 	Parameters []float64
 	// NoiseVariance is the one the model assumes of measurements, in scaled
 	// units; NaN if a surrogate does not say.

@@ -20,17 +20,13 @@
 // with a step if they have one, [Ordinal], [Categorical], [Bool], or a struct's
 // tags ([SpaceOf]), restricted to candidates if need be. A point of it is a row of
 // float64, one entry a parameter. A [Task] is a history: points and measured
-// values, further outputs by name, points that failed, and the parameters they were
-// recorded with; where those have changed since, [space.Space.Adopt] brings tasks to the
-// space. Package space documents all of these. [Learn]
+// values, further outputs by name and points that failed; [space.Space.Adopt] brings
+// those that were recorded with other parameters to the space. [Learn]
 // turns tasks into a [Prior], which is expensive, immutable and shared. [New] makes
 // an [Optimizer], which is cheap, has one run in it, and works without a prior
-// as well. Ask opens a [Trial], Tell answers it; both, and everything else on an
-// Optimizer, may be called from any goroutine.
-//
-// Evaluations may bring further values, told with the first as [Outputs]. [WithOutput]
-// declares them, and limits that they have to hold. Those that show their value step by step
-// are told by [Optimizer.Report] when to stop.
+// as well. Ask opens a [Trial], Tell answers it, with [Outputs] that [WithOutput]
+// declares; [Optimizer.Report] says of an evaluation under way when to stop. All of an
+// Optimizer's methods may be called from any goroutine.
 //
 // Larger values are better unless [WithMinimize] is given. Rows and values are
 // copied at the door; what is returned is the caller's.
@@ -47,17 +43,11 @@
 // hypotheses by their marginal likelihood, and the acquisition is the expected
 // improvement over all of them; while its proposals do not improve on the best value, some
 // proposals are other judges': see [Hedger]. Before the first value the largest mean is asked
-// for, and improvements on it while that is pending.
-// [Optimizer.Transfer] returns the masses and says in words whether the past helps,
-// [Optimizer.Calibration] how well values were foretold; [Check] says beforehand whether
-// past tasks help each other.
+// for, and improvements on it while that is pending. A past that ranks everything the wrong
+// way round still costs the first few evaluations: [Optimizer.Transfer] says whether the past
+// helps, and [Check] beforehand whether past tasks help each other.
 //
 // Package cmbo/paper has the paper's method, and baseline others, as surrogates of a run.
-//
-// # What to expect
-//
-// The hierarchical prior notices by the run's values that the past does not help, but a past that ranks everything the wrong way
-// round still costs it the first few evaluations.
 //
 // # Reproducibility
 //
@@ -72,11 +62,9 @@
 // [ErrOutOfSpace], and a [*DataError] says which task, row and parameter. A call
 // that fails changes nothing.
 //
-// The getters of [Trial] and [Observation] are the exception: the name of no
-// parameter, or of one of another kind, is a mistake in the program's text, as an
-// index out of range is, and a value in its place would be evaluated and told. They
-// panic and say which names there are. [Trial.Into] returns an error and
-// [Trial.Config] a map, for names that come from elsewhere.
+// The getters of [Trial] and [Observation] panic at the name of no parameter of their
+// kind, a mistake in the program's text as an index out of range is, and say which names
+// there are. [Trial.Into] returns an error and [Trial.Config] a map.
 //
 // # Cost
 //

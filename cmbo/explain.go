@@ -178,21 +178,19 @@ func (o *draft) reason() Reason {
 type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
 	// of what the model expected of the last four values, or ten if that is less, that came
-	// true (its lower limit of 99 %, at most 1). So it is 0 while none of the last four
-	// improved, and NaN before any value could. It is once more than was left in 2 to 5 % of the
-	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
+	// true (its lower limit of 99 %, at most 1): 0 while none of the last four improved, NaN
+	// before any value could. It was more than was left in 2 to 5 % of the runs of go test
+	// ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
-	// Expected is the largest expected improvement over the best value told, or what takes
-	// its place [WithNoise], of the candidates that are left: what the model by itself
-	// expects of the best next evaluation. It is as a rule more than comes of it, and more
-	// than is left towards the end of a search. A run whose evaluations cost more than that
-	// is worth has ended.
+	// Expected is the largest expected improvement, of the candidates that are left, over the
+	// best value told or what takes its place [WithNoise]: as a rule more than comes of it. A
+	// run whose evaluations cost more than that is worth has ended.
 	Expected float64
 	// Most is an upper bound on what is left as the model sees it: at no single candidate does
 	// it give more than a chance of 5 % to an evaluation that succeeds, holds all limits and
-	// improves by more. Under noise, and where the
-	// model is too sure of itself, more may be left: in 18 % of the cases of that test. Positive
-	// and skewed values need [WithPositiveValues].
+	// improves by more. Under noise, and where the model is too sure of itself, more may be
+	// left: in 18 % of the cases of that test. Positive and skewed values need
+	// [WithPositiveValues].
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
@@ -207,10 +205,9 @@ type Outlook struct {
 	// known of the output.
 	Holds map[string]float64
 	// Cost is what the evaluation that Expected is about is expected to cost, and PerCost the
-	// largest expected improvement per unit of cost: see [AsCost]. Spent is what the trials
-	// have cost so far, and Left what is left of the budget, infinite without [WithBudget].
-	// Without a cost evaluations cost 1; Cost and PerCost are NaN while Expected is, or nothing is
-	// known of the cost.
+	// largest expected improvement per unit of cost ([AsCost]), NaN while Expected is or
+	// nothing is known of the cost. Spent is what the trials have cost so far, and Left what is
+	// left of the budget, infinite without [WithBudget]. Without a cost evaluations cost 1.
 	Cost, PerCost, Spent, Left float64
 
 	priced bool // there is a cost, or a budget

@@ -37,9 +37,6 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, er
 	if t.known != nil {
 		earlier = t.known.learned.Model
 		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
-		if c.indexPoints != t.known.config.indexPoints {
-			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
-		}
 	} else {
 		grid = t.grid()
 	}

@@ -21,13 +21,12 @@ type Importance struct {
 const importancePoints = 2048
 
 // Importance returns what the parameters are worth, in their order, by the variance of the
-// model's mean in the space, of the mean of the logarithm with [WithPositiveValues].
-// Parameters vary independently of each other, those of a list of candidates as their columns
-// are distributed, whether values told vary with them or not: one that neither the past nor the run
-// has varied has what its kernel's length gives it. With the hierarchical prior low values count as at the limit of [Learn].
-// Before there is a past or two different values all shares are 0. It takes what
-// [Optimizer.Predict] takes for 2048 points and as many for each parameter, and fails with
-// [ErrNumerical] or ctx.Err().
+// model's mean in the space, of the mean of the logarithm with [WithPositiveValues]; with the
+// hierarchical prior low values count as at the limit of [Learn]. Parameters vary independently
+// of each other, those of a list of candidates as their columns are distributed; one that no
+// value told varies has what its kernel's length gives it. Before there is a past or two
+// different values all shares are 0. It takes what [Optimizer.Predict] takes for 2048 points
+// and as many for each parameter, and fails with [ErrNumerical] or ctx.Err().
 //
 // M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {

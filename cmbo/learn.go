@@ -23,26 +23,22 @@ type Progress struct {
 }
 
 // Learn makes a [Prior] from past tasks: what all tasks have in common as a hypothesis on the
-// next one, which its own values will weigh. The tasks are copied.
+// next one, which its own values will weigh. The tasks are copied. A list of candidates only
+// serves to choose the index set.
 //
-// All points must lie in the space. Tasks may have different points and any number of
-// observations from one up. The hierarchical prior learns from how good points differ: in
-// tasks of eight values or more, differences count less and less below three quarters of the
-// way from the best value to the median, and not at all beyond three times that way, so that
-// a penalty says that a point is bad, not how bad. In tasks of fewer values, and where the
-// median would be one, penalties are up to three quarters of the values, closer to each other
-// than to the others, that lie further below these than ten times their range; three others
-// must be left that are not all equal. Failures teach the probability of success, outputs
-// what [WithOutput] asks for. A list of candidates only serves to choose the index set.
+// In tasks of eight values or more, differences count less and less below three quarters of the
+// way from the best value to the median, and not at all beyond three times that way, so that a
+// penalty says that a point is bad, not how bad. In tasks of fewer values, and where the median
+// would be one, penalties are up to three quarters of the values, closer to each other than to
+// the others, that lie further below these than ten times their range; three others must be
+// left, not all equal.
 //
 // It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
 // [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption],
-// with [ErrNumerical], or with ctx.Err().
-//
-// The hierarchical prior takes O(K (n³ + n I) + I³) for each of 16 steps of EM, for K tasks
-// of n observations on I index points, and O(n³), n being at most 512, for each of at most
-// 200 tasks at each of at most 60 steps in the fit of the process that all share. Of more than
-// 1,000 tasks with values it is that of a [Learner].
+// [ErrNumerical], or ctx.Err(). For K tasks of n observations on I index points it takes O(K
+// (n³ + n I) + I³) for each of 16 steps of EM, and O(n³), n being at most 512, for each of 200
+// tasks and 60 steps of the fit of the process that all share. Of more than 1,000 tasks with
+// values it is that of a [Learner].
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)
@@ -91,12 +87,10 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 }
 
 // Add returns the prior of p's tasks and more; p is not changed. It keeps the process and the
-// index set and makes a quarter of the steps of EM from the population of p.
-//
-// The options are those p was learned with. Those given here win, but may not concern what is
-// kept (seed, direction, y policy, kernel, index set). Failures alone leave the model of values as it is, if no options but
-// [WithParallelism] and [WithProgress] are given. Add fails as Learn does; an ID that p has
-// already is a duplicate.
+// index set and makes a quarter of the steps of EM from the population of p; failures alone
+// leave the model of values as it is. The options are those p was learned with. Those given
+// here win, but may not concern what is kept (seed, direction, y policy, kernel, index set).
+// Add fails as Learn does; an ID that p has already is a duplicate.
 func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		if n := len(p.tasks); n < p.NumTasks() {
@@ -107,14 +101,17 @@ func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Pr
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || !sameKernel(c.kernel, old.kernel) {
+		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || !sameKernel(c.kernel, old.kernel) || !slices.Equal(c.ablations, old.ablations) {
 			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
+		}
+		if c.indexPoints != old.indexPoints {
+			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
 		}
 		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
 		if err := t.take(tasks); err != nil {
 			return nil, err
 		}
-		if len(t.tasks) == 0 && !c.given.matter() {
+		if len(t.tasks) == 0 {
 			return t.finish(ctx, p.learned)
 		}
 		return t.learn(ctx)

@@ -24,10 +24,9 @@ import (
 // moments of a group from.
 var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
-// A Learner makes the hierarchical prior of tasks that come one by one, in any number,
-// through any number of learners, in passes:
+// A Learner makes the hierarchical prior of any number of tasks that come one by one, in
+// passes:
 //
-//	l, err := cmbo.NewLearner(space)
 //	for more := true; more; {
 //		for task := range tasks { // all of them again, in any order
 //			err = l.Add(task)
@@ -36,18 +35,12 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 //	}
 //	prior, err := l.Prior(ctx)
 //
-// The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures
-// alone, drawn by the seed and the tasks' IDs. If these are all, the prior is that of
-// [Learn], given them in the order of their IDs, t10 before t2. Else the sample decides all
-// but the moments of the population, of which each further pass over all tasks is one step
-// of EM. A caller may end after any pass.
-//
-// The work of a pass may be divided: among learners of the same space and options for the
-// first one, then of [Learner.Shard], in goroutines or, by [Learner.Encode] and
-// [DecodeLearner], in processes. What a task adds is rounded once and added exactly, so that
-// order, division and merges do not change a bit of the prior. A learner holds the sample,
-// and on I index points 16 I² bytes. EndPass compares the number of a pass's tasks and a sum
-// of their SHA-256. A learner serves one goroutine at a time.
+// The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures alone.
+// If these are all, the prior is that of [Learn], given them in the order of their IDs, t10
+// before t2. Else each further pass is one step of EM for the moments of the population. A
+// caller may end after any pass, and divide one among learners: neither order nor division
+// changes a bit of the prior. A learner holds the sample and, on I index points, 16 I² bytes,
+// and serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space

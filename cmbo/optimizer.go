@@ -17,17 +17,14 @@ import (
 )
 
 // An Optimizer proposes points of a space and learns from what was measured there, with the
-// model that its [Prior] was learned for, or with a plain Gaussian process.
+// model that its [Prior] was learned for, or with a plain Gaussian process. Its state is a log
+// of events (asked, told, failed, cancelled, observed, enqueued, fitted), so that the same
+// seed, options and sequence of events give the same proposals. Any number of trials may be
+// open, and answers may come in any order. A call that fails leaves the Optimizer as it was.
 //
-// Its state is a log of events (asked, told, failed, cancelled, observed, enqueued, fitted).
-// Any number of trials may be open, and answers may come in any order. A call that fails
-// leaves the Optimizer as it was.
-//
-// It is safe for concurrent use. Calls that compute with the model (Ask, AskN, Predict,
-// Weights, Transfer, Calibration, Outlook, Recommend and Explain) wait for each
-// other, and Observe and Enqueue wait for them; a trial can be told, and the state be read,
-// while an Ask computes. The same seed, options and sequence of events give the same
-// proposals, whatever the number of cores.
+// It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
+// Explain and their like) wait for each other, and Observe and Enqueue for them; a trial can be
+// told, and the state be read, while an Ask computes.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -231,12 +228,11 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	return o.close(id, e)
 }
 
-// TellFailed says that the evaluation of an open trial failed. Its point is not proposed
-// again, unless it is enqueued. From failures and successes, past
-// ones too, the optimiser learns the probability that a point succeeds: see [Step]. A failure
-// that says nothing of the point, such as that of a machine, is one for [Optimizer.Cancel].
-// [Outputs] may be told; what it cost must be, unless it is [Optional]. It fails as
-// [Optimizer.Tell] does.
+// TellFailed says that the evaluation of an open trial failed. Its point is not proposed again
+// unless it is enqueued. From failures and successes, past ones too, the optimiser learns the
+// probability that a point succeeds: see [Step]. A failure that says nothing of the point, such
+// as that of a machine, is one for [Optimizer.Cancel]. [Outputs] may be told; what it cost must
+// be, unless it is [Optional]. It fails as [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
 	e, err := o.withoutValue(runlog.Event{Kind: runlog.EventFailed, Trial: id}, outputs)
 	if err != nil {
@@ -391,10 +387,9 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many. Elsewhere they may be too narrow: of the rows not asked for, 65 to 96 % on four tables, of
-// a target's lowest third 41 to 96 % (CMBO_DATA=DIR go test ./cmbo/bench -run
-// TestPredictCoverage -v), on draws of a Gaussian population 88 to 92 % (go test ./cmbo -run
-// TestCoverage -coverage 120 -v).
+// many; elsewhere they may be too narrow: of other rows 65 to 96 % on four tables
+// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 88 to 92 % on draws of a
+// Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

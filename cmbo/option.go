@@ -39,8 +39,6 @@ type option struct {
 	check func(*checkConfig) error // nil if it does not concern Check alone
 	// restore says that Restore takes it, because no snapshot holds what it sets.
 	restore bool
-	// idle says that it changes no result, only the speed or what is reported meanwhile.
-	idle bool
 }
 
 func (o option) applyLearn(c *learnConfig) error {
@@ -77,11 +75,6 @@ type givenOptions []option
 
 func (g givenOptions) has(id optionID) bool {
 	return slices.ContainsFunc(g, func(o option) bool { return o.id == id })
-}
-
-// matter reports whether there is an option that results depend on.
-func (g givenOptions) matter() bool {
-	return slices.ContainsFunc(g, func(o option) bool { return !o.idle })
 }
 
 // contradictions reports two options that New does not take together.
@@ -227,11 +220,9 @@ func WithMinimize() SharedOption {
 	return shared("WithMinimize", func(c *sharedConfig) error { c.minimize = true; return nil })
 }
 
-// WithYPolicy sets how values are scaled, task by task; the default is
-// [ZScore]. For New it concerns the target's values and follows them as they
-// come in; the default is the policy of the prior. The hierarchical prior infers the
-// target's offset and scale: its runs take values as they are, or by rank where it was
-// learned with [Copula]. New then accepts that or the policy of the prior, to the same
+// WithYPolicy sets how values are scaled, task by task; the default is [ZScore]. A run with a
+// prior, which infers the target's offset and scale, takes values as they are, or by rank where
+// that was learned with [Copula]; New then accepts that or the policy of the prior, to the same
 // effect.
 func WithYPolicy(p YPolicy) SharedOption {
 	return shared(optYPolicy, func(c *sharedConfig) error {
@@ -247,7 +238,7 @@ func WithParallelism(n int) SharedOption {
 		c.parallelism = n
 		return refuseUnless(n >= 1, "parallelism %d is below 1", n)
 	})
-	o.restore, o.idle = true, true
+	o.restore = true
 	return o
 }
 

@@ -18,7 +18,7 @@ func WithIndexPoints(n int) LearnOption {
 // WithProgress calls f as Learn proceeds, from the goroutine that called
 // Learn.
 func WithProgress(f func(Progress)) LearnOption {
-	return option{id: "WithProgress", idle: true, learn: func(c *learnConfig) error { c.progress = f; return nil }}
+	return option{id: "WithProgress", learn: func(c *learnConfig) error { c.progress = f; return nil }}
 }
 
 // tell reports progress to whoever asked for it.

@@ -30,23 +30,20 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 	return nil
 }
 
-// WithOutput declares a value that evaluations bring beside the objective, to be told as one
-// of [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the best
-// value of those that hold all limits.
+// WithOutput declares a value that evaluations bring beside the objective, to be told as one of
+// [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the best value of
+// those that hold all limits.
 //
-//	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithMinimize(),
-//		cmbo.WithOutput("seconds", cmbo.AtMost(5)))
+//	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AtMost(5)))
 //
-// An output with a limit has a model of its own: the hierarchical prior of the past tasks
-// that have an output of this name (see [Prior.Outputs]), else a Gaussian process fitted to
-// the run; [Transfer] says which outputs they have. The acquisition is the improvement over
-// the best value that holds all limits, times the probabilities that the point holds them.
-// Until some value holds them these alone decide, and the acquisition among points of at least
-// 95 % of the largest. An output without a limit changes no proposal, unless it is [AsCost].
+// Its model is then the hierarchical prior of the past tasks that have an output of this name
+// ([Prior.Outputs]), else a Gaussian process. The acquisition is the improvement over the best
+// value that holds all limits, times the probabilities that the point holds them; until some
+// value does these alone decide, and the acquisition among points of at least 95 % of the
+// largest. An output without a limit changes no proposal, unless it is [AsCost].
 //
-// Names have up to 200 bytes, no control characters and no space at an end. One given twice is an
-// error, as is one that differs from another, of the run or of past tasks that have no output of this
-// very name, by case, spaces and the signs _-. alone.
+// Names have up to 200 bytes, no control characters and no space at an end, and differ from
+// each other, and from others of past tasks, by more than case, spaces and the signs _-.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {

@@ -23,10 +23,8 @@ type Trial struct {
 	space *Space
 }
 
-// Float returns the value of a float, integer or ordinal parameter. Like an index
-// out of range, the name of no such parameter is a mistake of the program: Float,
-// Int, Choice and Bool panic and say which names there are. Where names come from
-// elsewhere, use [Trial.Config]; [Trial.Into] returns an error.
+// Float returns the value of a float, integer or ordinal parameter. Float, Int, Choice
+// and Bool panic at the name of no such parameter; [Trial.Config] and [Trial.Into] do not.
 func (t Trial) Float(name string) float64 { return t.point().Float(name) }
 
 // Int returns the value of an integer parameter or of an ordinal of whole
