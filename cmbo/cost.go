@@ -18,18 +18,17 @@ import (
 // [WithBudget].
 var ErrBudget = errors.New("cmbo: the budget is spent")
 
-// AsCost says that the output is what an evaluation costs, such as seconds: a positive
-// number, told with every value and with every failure, unless it is [Optional], and with a
-// stop ([Optimizer.TellStopped]) as far as it is known. A run has one cost, which may have
-// limits too.
+// AsCost says that the output is what an evaluation costs, such as seconds: a positive number,
+// told with every value and failure, unless it is [Optional], and with a stop
+// ([Optimizer.TellStopped]) as far as it is known. A run has one cost, which may have limits
+// too.
 //
-//	opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AsCost()),
-//		cmbo.WithBudget(3600))
+//	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AsCost()), cmbo.WithBudget(3600))
 //
 // The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the
 // share of the budget that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger,
-// Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). Logarithms of costs have
-// a model as other outputs have; as long as nothing is known, costs count as equal.
+// Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). Logarithms of costs have a
+// model as other outputs have; as long as nothing is known, costs count as equal.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }

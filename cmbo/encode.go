@@ -167,10 +167,10 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 	return l, nil
 }
 
-// Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end
-// of r. It fails with [ErrLimit] beyond a limit, before it makes any matrix; with
-// [ErrVersion] for another format; with [ErrCorrupt] if anything else is not right; if r
-// does; and with ctx.Err(). It takes O(n³) time for a task of n observations.
+// Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end of
+// r. It fails with [ErrLimit] beyond a limit, before it makes any matrix; with [ErrVersion] for
+// another format; with [ErrCorrupt] if anything else is not right; if r does; and with
+// ctx.Err(). It takes O(n³) time for a task of n observations.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		d, err := l.open(ctx, r, "prior", priorMagic, priorVersion, "learn it again")

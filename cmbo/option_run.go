@@ -58,11 +58,10 @@ func WithInitial(n int) Option {
 }
 
 // WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on
-// where it stopped. So stopping is not final: [Optimizer.Report] advises it as soon as going on
-// promises less improvement a step than the trial did when it began, and Ask proposes the
-// point again when that has become the best thing to do, as a [Trial] that Resumes another.
-// Steps of that trial go on, too. Who has lost a checkpoint may start anew, from the first
-// step.
+// where it stopped. [Optimizer.Report] then advises to stop as soon as going on promises less
+// improvement a step than the trial did when it began, and Ask comes back to the point when
+// that has become the best thing to do, by a [Trial] that Resumes another and goes on with its
+// steps. Who has lost a checkpoint may start anew, from the first step.
 func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }

@@ -10,14 +10,13 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// Outputs are values that an evaluation brought beside the objective, by name, in the
-// user's units: given to [Optimizer.Tell] or [Optimizer.Observe] they are told with the
-// value, to [Optimizer.TellFailed] with a failure.
+// Outputs are values that an evaluation brought beside the objective, by name, in the user's
+// units, told with its value or its failure:
 //
 //	err = opt.Tell(trial.ID, size, cmbo.Outputs{"seconds": s})
 //
 // Names must be those declared by [WithOutput], and all of them unless they are [Optional];
-// else the call fails with [ErrOutput], or with [ErrNotFinite], and changes nothing.
+// else the call fails with [ErrOutput], or with [ErrNotFinite].
 type Outputs map[string]float64
 
 func (v Outputs) applyObservation(e *runlog.Event) error {

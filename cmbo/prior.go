@@ -91,11 +91,10 @@ func (p *Prior) Report() LearnReport {
 }
 
 // Reindex returns the prior for optimisers over a finite space, with the candidates carried to
-// its index set. New does this by itself; who starts many optimisers over one space does it
-// once. The result shares what it can with p, and is p itself for a parameter space.
-//
-// Reindex fails with [ErrPriorMismatch] if the parameters differ, with [ErrNumerical], or
-// with ctx.Err(). It takes O(N (I + C)) time for N candidates and I index points.
+// its index set, as New does by itself: who starts many optimisers over one space does it once.
+// The result shares what it can with p. It fails with [ErrPriorMismatch] if the parameters
+// differ, with [ErrNumerical], or with ctx.Err(), and takes O(N (I + C)) time for N candidates
+// and I index points.
 func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		return p.reindex(ctx, space, 0)

@@ -45,11 +45,10 @@ type snapshotOptions struct {
 	Context   Context         `json:"context,omitempty"`
 }
 
-// Snapshot writes the state of the optimiser, at any moment: one line of JSON
-// with the space, the options by name, the digest of the prior and the log of
-// events that [Optimizer] names. It holds data only, so any machine can read it, with
-// any release that has its format. It fails if w does, or with [ErrOption] if
-// the prior cannot be encoded or the acquisition has no name that
+// Snapshot writes the state of the optimiser, at any moment: one line of JSON with the space,
+// the options by name, the digest of the prior and the log of events that [Optimizer] names,
+// data alone, which any machine and any release that has its format can read. It fails if w
+// does, or with [ErrOption] if the prior cannot be encoded or the acquisition has no name that
 // [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {

@@ -63,10 +63,9 @@ type Mixture interface {
 	// Shares returns the hypotheses with their masses after the latest Fit, which add up
 	// to 1. The slice is the caller's.
 	Shares() []Share
-	// PriorMeans returns what hypotheses that several past tasks share expect of the
-	// points of Data.X before their values, a list each in any unit; nil for none. A
-	// past whose list ranks the points as their values do is not called misleading, nor, where
-	// values came early, one that ranks the better ones so: see [TransferUnclear].
+	// PriorMeans returns what hypotheses that several past tasks share expect of the points of
+	// Data.X before their values, a list each in any unit; nil for none. By them a past is not
+	// called misleading that ranks points as their values do: see [TransferUnclear].
 	PriorMeans() [][]float64
 	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
 	// x, in any unit; nil where tasks are not known one by one.

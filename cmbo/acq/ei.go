@@ -7,21 +7,17 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
-// EI is the expected improvement over Best, scored by its logarithm
-// [LogExpectedImprovement]. The improvement itself underflows a few tens of
-// standard deviations below Best, and a maximiser then sees a plateau of zeros.
-//
-// Far below every use, under −1e200, the logarithm L is replaced by
+// EI is the expected improvement over Best, scored by its logarithm [LogExpectedImprovement],
+// as the improvement itself underflows a few tens of standard deviations below Best. Far below
+// every use, under −1e200, the logarithm L is continued with equal slope by
 //
 //	−1e200·(1 + log(L/−1e200)),
 //
-// which continues it with equal slope, increases as it does and stays finite for
-// every finite mean and every sd > 0. The score is −Inf only for sd = 0 at or
-// below Best.
+// finite for every finite mean and every sd > 0. The score is −Inf only for sd = 0 at or below
+// Best.
 //
-// J. Močkus, On Bayesian methods for seeking the extremum, 1975; S. Ament et al.,
-// Unexpected improvements to expected improvement for Bayesian optimization,
-// NeurIPS 2023.
+// J. Močkus, On Bayesian methods for seeking the extremum, 1975; S. Ament et al., Unexpected
+// improvements to expected improvement for Bayesian optimization, NeurIPS 2023.
 type EI struct {
 	Best float64
 }
