@@ -264,134 +264,130 @@ func (u Outlook) words() string {
 // before, what [Optimizer.Calibration] takes, changes no proposal, says the same after
 // [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
-	return withModel(ctx, o, func() (Outlook, error) {
-		u := Outlook{Feasible: 1, Cost: math.NaN(), PerCost: math.NaN(), Left: math.Inf(1)}
-		present := o.draft()
-		u.priced = o.config.budget > 0 || o.config.cost != nil || present.h.CostOutput() != nil
-		var err error
-		if u.Spent, err = present.spent(); err != nil {
-			return u, err
+	return withModel(ctx, o, func() (Outlook, error) { return o.draft().outlook(ctx) })
+}
+
+func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
+	nan, limited, costly := math.NaN(), o.config.limited(), o.config.cost != nil || o.h.CostOutput() != nil
+	u = Outlook{Next: nan, Expected: nan, Most: nan, Gained: nan, Feasible: 1, Cost: nan, PerCost: nan, Left: math.Inf(1)}
+	u.priced = costly || o.config.budget > 0
+	if u.Spent, err = o.spent(); err != nil {
+		return u, err
+	}
+	if o.config.budget > 0 {
+		u.Left = o.config.budget - u.Spent
+	}
+	if limited {
+		u.Holds = make(map[string]float64)
+	}
+	best := o.h.Best(o.config.minimize)
+	if best >= 0 {
+		first := 0
+		for !o.h.Feasible(first) {
+			first++
 		}
-		if o.config.budget > 0 {
-			u.Left = o.config.budget - u.Spent
+		u.Gained = math.Abs(o.h.Observations[best].Y - o.h.Observations[first].Y)
+	} else if !limited {
+		return u, nil
+	}
+	next, err := o.candidates(len(o.h.Trials) + 1)
+	if err != nil && !isExhausted(err) {
+		return u, err
+	}
+	open := proposable{x: o.h.EncodedPending()}
+	for i := range o.h.Pending() {
+		open.free = append(open.free, i)
+	}
+	if len(next.free)+len(open.free) == 0 { // nothing more can be gained
+		if best >= 0 {
+			u.Next, u.Expected, u.Most = 0, 0, 0
 		}
-		if o.config.limited() {
-			u.Holds = make(map[string]float64)
+		if limited {
+			u.Feasible = 0
 		}
-		best := present.h.Best(o.config.minimize)
-		if best < 0 {
-			u.Next, u.Expected, u.Most, u.Gained = math.NaN(), math.NaN(), math.NaN(), math.NaN()
-			if !o.config.limited() {
-				return u, nil
-			}
-		} else {
-			first := 0
-			for !present.h.Feasible(first) {
-				first++
-			}
-			u.Gained = math.Abs(present.h.Observations[best].Y - present.h.Observations[first].Y)
-		}
-		c, err := present.candidates(len(present.h.Trials) + 1)
-		if isExhausted(err) && len(present.h.Pending()) == 0 {
-			if o.config.limited() {
-				u.Feasible = 0
-			}
-			return u, nil
-		}
-		if err != nil && !isExhausted(err) {
-			return u, err
-		}
-		open := proposable{x: present.h.EncodedPending()}
-		for i := range present.h.Pending() {
-			open.free = append(open.free, i)
-		}
-		promises, err := present.record(ctx)
+		return u, nil
+	}
+	promises, err := o.record(ctx)
+	if err != nil {
+		return u, err
+	}
+	d, scale := o.data(false)
+	if err := o.fit(ctx, d); err != nil {
+		return u, err
+	}
+	known := best >= 0 && o.hasScale(d)
+	if !known && !limited {
+		return u, nil
+	}
+	var top float64
+	if known {
+		told, err := o.model.told(ctx, d)
 		if err != nil {
 			return u, err
 		}
-		d, scale := present.data(false)
-		if err := o.fit(ctx, d); err != nil {
+		top = slices.Max(among(told, o.feasible()))
+		u.Expected, u.Most = 0, 0
+	}
+	level := o.config.userValue(&scale, top)
+	u.Feasible = 0
+	for _, c := range []proposable{next, open} {
+		if len(c.free) == 0 {
+			continue
+		}
+		factors, err := o.factors(ctx, c.x, false)
+		if err != nil {
 			return u, err
 		}
-		if !present.hasScale(d) {
-			u.Next, u.Expected, u.Most = math.NaN(), math.NaN(), math.NaN()
+		mean, sd, err := o.model.predict(ctx, c.x)
+		if err != nil {
+			return u, err
 		}
-		if math.IsNaN(u.Expected) && !o.config.limited() {
-			return u, nil
-		}
-		var top float64
-		if !math.IsNaN(u.Expected) {
-			told, err := o.model.told(ctx, d)
-			if err != nil {
+		score := make([]float64, len(mean))
+		if known {
+			if err := o.improvement(ctx, score, mean, sd, c.x, &scale, top); err != nil {
 				return u, err
 			}
-			top = slices.Max(among(told, present.feasible()))
 		}
-		level := o.config.userValue(&scale, top)
-		likeliest := 0.0
-		for _, c := range []proposable{c, open} {
-			if len(c.free) == 0 {
+		for _, i := range c.free {
+			gain, chance, holds, cost := score[i], 1.0, 1.0, 1.0
+			if costly {
+				cost = nan
+			}
+			for _, g := range factors {
+				p := nan
+				if g.p != nil {
+					p = g.p[i]
+				}
+				if g.output != "" {
+					holds *= p
+					u.Holds[g.output] = max(u.Holds[g.output], p)
+				}
+				switch {
+				case g.cost != nil:
+					cost = g.cost[i]
+				case g.p != nil:
+					gain *= p
+					chance *= p
+				}
+			}
+			u.Feasible = max(u.Feasible, holds)
+			if !known {
 				continue
 			}
-			factors, err := present.factors(ctx, c.x, false)
-			if err != nil {
-				return u, err
+			if below := 1 - unlikely/chance; below > 0 {
+				u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+sd[i]*special.NormQuantile(below)-top, 0)))
 			}
-			for _, i := range c.free {
-				p := 1.0
-				for _, g := range factors {
-					if g.output == "" {
-						continue
-					}
-					holds := math.NaN()
-					if g.p != nil {
-						holds = g.p[i]
-					}
-					p *= holds
-					u.Holds[g.output] = max(u.Holds[g.output], holds)
-				}
-				likeliest = max(likeliest, p)
+			if math.IsNaN(u.Cost) || gain > u.Expected {
+				u.Cost = cost
 			}
-			if math.IsNaN(u.Expected) {
-				continue
+			if !(gain/cost <= u.PerCost) {
+				u.PerCost = gain / cost
 			}
-			mean, sd, err := o.model.predict(ctx, c.x)
-			if err != nil {
-				return u, err
-			}
-			score := make([]float64, len(mean))
-			if err := present.improvement(ctx, score, mean, sd, c.x, &scale, top); err != nil {
-				return u, err
-			}
-			for _, i := range c.free {
-				v, chance, cost := score[i], 1.0, 1.0
-				if o.config.cost != nil || present.h.CostOutput() != nil {
-					cost = math.NaN()
-				}
-				for _, g := range factors {
-					switch {
-					case g.cost != nil:
-						cost = g.cost[i]
-					case g.p != nil:
-						v *= g.p[i]
-						chance *= g.p[i]
-					}
-				}
-				if below := 1 - unlikely/chance; below > 0 {
-					u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+sd[i]*special.NormQuantile(below)-top, 0)))
-				}
-				if math.IsNaN(u.Cost) || v > u.Expected {
-					u.Cost = cost
-				}
-				if !(v/cost <= u.PerCost) {
-					u.PerCost = v / cost
-				}
-				u.Expected = max(u.Expected, v)
-			}
+			u.Expected = max(u.Expected, gain)
 		}
-		u.Feasible, u.Next = likeliest, u.Expected*kept(promises)
-		return u, nil
-	})
+	}
+	u.Next = u.Expected * kept(promises)
+	return u, nil
 }
 
 // improvement writes the expected improvement over the value that the model sees as best, in
