@@ -35,10 +35,10 @@ type Progress struct {
 //
 // It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
 // [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption],
-// [ErrNumerical], or ctx.Err(). For K tasks of n observations on I index points it takes O(K
-// (n³ + n I) + I³) for each of 16 steps of EM, and O(n³), n being at most 512, for each of 200
-// tasks and 60 steps of the fit of the process that all share. Of more than 1,000 tasks with
-// values it is that of a [Learner].
+// [ErrNumerical], or ctx.Err(). K tasks of n observations on I index points take O(K (n³ + n I)
+// + I³) for each of 16 steps of EM, and O(n³) for each of at most 200 tasks, of at most 512
+// observations, and 60 steps in the fit of the process that all share. Of more than 1,000 tasks
+// with values the prior is that of a [Learner].
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)

@@ -35,12 +35,12 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 //	}
 //	prior, err := l.Prior(ctx)
 //
-// The first pass keeps a sample of at most 1,000 tasks with values and 1,000 of failures alone.
-// If these are all, the prior is that of [Learn], given them in the order of their IDs, t10
-// before t2. Else each further pass is one step of EM for the moments of the population. A
-// caller may end after any pass, and divide one among learners: neither order nor division
-// changes a bit of the prior. A learner holds the sample and, on I index points, 16 I² bytes,
-// and serves one goroutine at a time.
+// The first pass keeps a sample, by the seed and the IDs, of at most 1,000 tasks with values
+// and 1,000 of failures alone. If these are all, the prior is that of [Learn], given them in
+// the order of their IDs, t10 before t2. Else each further pass is one step of EM for the
+// moments of the population. A caller may end after any pass, and divide one among learners
+// ([Learner.Shard]): neither order nor division changes a bit of the prior. A learner holds the
+// sample and, on I index points, 16 I² bytes, and serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -344,8 +344,8 @@ type keptTask struct {
 	task Task
 }
 
-// label names the draws by which tasks are kept, which are those by which EM chooses
-// tasks of a group.
+// keptLabel names the draws by which tasks are kept, which are those by which EM chooses tasks
+// of a group.
 const keptLabel = "group"
 
 func (a *keptTask) compare(b *keptTask) int {
