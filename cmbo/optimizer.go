@@ -144,7 +144,7 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 
 // makeModel makes the surrogate and binds it to the candidates.
 func (o *Optimizer) makeModel() error {
-	m, err := o.config.model(o.space)
+	m, err := o.config.model(o.space, true)
 	if err != nil {
 		return err
 	}
@@ -157,30 +157,25 @@ func (o *Optimizer) makeModel() error {
 	return nil
 }
 
-// model makes the surrogate of a run.
-func (c *runConfig) model(space *Space) (Surrogate, error) {
-	switch {
-	case c.surrogate != nil:
-		return c.surrogate, nil
-	case c.prior == nil:
-		return c.unbound(space)
-	}
-	p, err := c.prior.reindex(context.Background(), space, c.parallelism)
-	if err != nil {
-		return nil, err
-	}
-	return p.learned.surrogate(c)
-}
-
 // viewShares are the views, besides that of the values as they are, of which the evidence
 // chooses one at each fit without a prior: see gp.View. The smaller makes of most values the
 // logarithm of what they lack of the best.
 var viewShares = []float64{1, 0.25}
 
-// unbound makes a surrogate of the library that does not know the candidates.
-func (c *runConfig) unbound(space *Space) (Surrogate, error) {
-	if c.prior != nil {
-		return c.prior.learned.surrogate(c)
+// model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if
+// it is bound.
+func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
+	if c.surrogate != nil {
+		return c.surrogate, nil
+	}
+	if p := c.prior; p != nil {
+		if bound {
+			var err error
+			if p, err = p.reindex(context.Background(), space, c.parallelism); err != nil {
+				return nil, err
+			}
+		}
+		return p.learned.surrogate(c)
 	}
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, space.Dim(), ErrOption); err != nil {

@@ -66,12 +66,9 @@ type hindsight struct {
 // see for each that told a value, of the point x, with the log before it. The caller holds the model.
 func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event, x []float64) error) (*hindsight, error) {
 	if *past == nil {
-		m := o.config.surrogate
-		if m == nil {
-			var err error
-			if m, err = o.config.unbound(o.space); err != nil {
-				return nil, err
-			}
+		m, err := o.config.model(o.space, false)
+		if err != nil {
+			return nil, err
 		}
 		*past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 	}
