@@ -40,6 +40,7 @@ type Optimizer struct {
 	listed       [][]float64 // all points of a small discrete space, else nil
 	points       *linalg.Dense
 	drawn        []*poolBlock // of the newest pool
+	weighs       bool         // the model has weights
 	hedge        hierarchy.Hedge
 	stale        bool // the model has to be made anew: code that it ran panicked
 	requirements []requirement
@@ -135,6 +136,7 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	if o.config.acquisition == Thompson() && as[Sampler](o.model) == nil {
 		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 	}
+	o.weighs = as[Weigher](o.model) != nil
 	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
 	if p := c.prior; p != nil {
 		o.hedge = p.learned.Settings().Hedge
@@ -422,11 +424,11 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 // weigh, as without a prior.
 // It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
+	if !o.weighs {
+		return nil, nil
+	}
 	ctx := context.Background()
 	return withModel(ctx, o, func() ([]float64, error) {
-		if as[Weigher](o.model) == nil {
-			return nil, nil
-		}
 		d, _ := o.draft().data(false)
 		if err := o.fit(ctx, d); err != nil {
 			return nil, err
