@@ -186,7 +186,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 		}
 		transfer, err := o.Transfer(ctx)
 		require.NoError(t, err)
-		for _, sh := range transfer.Shares {
+		for _, sh := range transfer.Hypotheses {
 			s.Shares = append(s.Shares, hexadecimal(sh.Mass, sh.Reversed)...)
 		}
 		out = append(out, s)

@@ -84,7 +84,7 @@ func (e Explanation) String() string {
 	default:
 		fmt.Fprintf(&b, "; expected %.4g ± %.2g", e.Mean, e.SD)
 	}
-	if e.Transfer.Shares != nil {
+	if e.Transfer.Hypotheses != nil {
 		fmt.Fprintf(&b, "; %v", e.Transfer)
 	}
 	return b.String()

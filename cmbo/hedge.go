@@ -47,7 +47,7 @@ func (o *draft) judge() judge {
 	case past == nil:
 		when = o.hedge.Alone
 	default:
-		up, _ := (Transfer{Shares: past.Shares()}).upright()
+		up, _ := (Transfer{Hypotheses: past.Hypotheses()}).upright()
 		if trusted = up >= o.hedge.Trust; !trusted {
 			when = o.hedge.Doubted
 		}

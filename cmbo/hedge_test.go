@@ -60,7 +60,7 @@ func TestHedgeShares(t *testing.T) {
 			past, err := o.Transfer(ctx)
 			require.NoError(t, err)
 			var upright float64
-			for _, sh := range past.Shares {
+			for _, sh := range past.Hypotheses {
 				if sh.Level != cmbo.LevelNone {
 					upright += sh.Mass - sh.Reversed
 				}
@@ -272,8 +272,8 @@ type outsideHedger struct {
 	alone int // times that it was asked to
 }
 
-func (*outsideHedger) Shares() []cmbo.Share {
-	return []cmbo.Share{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.8}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.2}}
+func (*outsideHedger) Hypotheses() []cmbo.Hypothesis {
+	return []cmbo.Hypothesis{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.8}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.2}}
 }
 func (*outsideHedger) PriorMeans() [][]float64 { return nil }
 func (*outsideHedger) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
@@ -331,10 +331,10 @@ func TestWithAblation(t *testing.T) {
 		_, err := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithAblation(name)))).Ask(ctx)
 		require.NoError(t, err, name)
 	}
-	first := func(p *cmbo.Prior) []cmbo.Share {
+	first := func(p *cmbo.Prior) []cmbo.Hypothesis {
 		x, err := newOptimizer(t, s, cmbo.WithPrior(p)).Transfer(ctx)
 		require.NoError(t, err)
-		return x.Shares
+		return x.Hypotheses
 	}
 	require.Equal(t, first(learn(t, s, tasks)), first(learn(t, s, tasks, cmbo.WithAblation("no-hedge"))))
 	for _, sh := range first(p) {

@@ -203,10 +203,10 @@ func (r *hierarchicalRun) back(v float64) float64 { return r.Back(v) }
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }
 
-func (r *hierarchicalRun) Shares() []Share {
-	var out []Share
+func (r *hierarchicalRun) Hypotheses() []Hypothesis {
+	var out []Hypothesis
 	for _, m := range r.Masses() {
-		out = append(out, Share{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed})
+		out = append(out, Hypothesis{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed})
 	}
 	return out
 }

@@ -14,19 +14,19 @@ import (
 // mixed is a surrogate from outside that weighs hypotheses, as it is told to.
 type mixed struct {
 	coordinate
-	shares []cmbo.Share
+	shares []cmbo.Hypothesis
 	means  [][]float64
 }
 
-func (m mixed) Shares() []cmbo.Share    { return m.shares }
-func (m mixed) PriorMeans() [][]float64 { return m.means }
+func (m mixed) Hypotheses() []cmbo.Hypothesis { return m.shares }
+func (m mixed) PriorMeans() [][]float64       { return m.means }
 func (m mixed) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
 	return nil, nil, nil
 }
 
 // shares makes a hypothesis of each level.
-func masses(none, population, cluster0, cluster1, a, b float64) []cmbo.Share {
-	return []cmbo.Share{
+func masses(none, population, cluster0, cluster1, a, b float64) []cmbo.Hypothesis {
+	return []cmbo.Hypothesis{
 		{Level: cmbo.LevelNone, Cluster: -1, Mass: none},
 		{Level: cmbo.LevelPopulation, Cluster: -1, Mass: population},
 		{Level: cmbo.LevelCluster, Cluster: 0, Tasks: []string{"a", "c", "d", "e"}, Mass: cluster0},
@@ -77,7 +77,7 @@ func TestNamesakes(t *testing.T) {
 // of the ranks by which a past that misleads is told from one whose differences alone are
 // other ones: a deviation is a correlation of 1/√(n-1).
 func TestVerdictByHand(t *testing.T) {
-	reversed := func(s []cmbo.Share, i int, mass float64) []cmbo.Share { s[i].Reversed = mass; return s }
+	reversed := func(s []cmbo.Hypothesis, i int, mass float64) []cmbo.Hypothesis { s[i].Reversed = mass; return s }
 	like, unlike := []float64{0, 1, 2, 3, 4, 6, 5, 8, 7, 9}, []float64{9, 8, 7, 6, 5, 4, 3, 2, 1, 0}
 	third := []float64{4, 0, 2, 8, 6, 3, 9, 1, 7, 5} // correlated by .321, which of eleven values were clear
 	for name, tt := range map[string]struct {
@@ -165,13 +165,13 @@ func TestVerdictOfUse(t *testing.T) {
 // TestTransferWords: three tasks of a cluster are named, and of an unclear verdict it is said
 // whether the ranks or the masses make it so.
 func TestTransferWords(t *testing.T) {
-	three := cmbo.Share{Level: cmbo.LevelCluster, Cluster: 1, Tasks: []string{"a", "b", "c"}, Mass: 0.5}
+	three := cmbo.Hypothesis{Level: cmbo.LevelCluster, Cluster: 1, Tasks: []string{"a", "b", "c"}, Mass: 0.5}
 	require.Equal(t, "cluster 1 (tasks a, b, c) 50 %", three.String())
 	three.Tasks = append(three.Tasks, "d")
 	require.Equal(t, "cluster 1 (tasks a, b, c and 1 more) 50 %", three.String())
-	unclear := cmbo.Transfer{Verdict: cmbo.TransferUnclear, Shares: masses(0.75, 0.25, 0, 0, 0, 0)}
+	unclear := cmbo.Transfer{Verdict: cmbo.TransferUnclear, Hypotheses: masses(0.75, 0.25, 0, 0, 0, 0)}
 	require.Contains(t, unclear.String(), "the past ranks the points told as their values do")
-	unclear.Shares = masses(0.74, 0.26, 0, 0, 0, 0)
+	unclear.Hypotheses = masses(0.74, 0.26, 0, 0, 0, 0)
 	require.Contains(t, unclear.String(), "unclear: 26 % of the mass lies on the past")
 }
 
@@ -179,7 +179,7 @@ var masses0 coordinate
 
 // TestFocus: where the mass lies is said by its largest part.
 func TestFocus(t *testing.T) {
-	for want, s := range map[string][]cmbo.Share{
+	for want, s := range map[string][]cmbo.Hypothesis{
 		"99 % of the mass lies on the past, 50 % on cluster 2 (task a)":                   masses(0.01, 0.49, 0, 0, 0.5, 0),
 		"99 % of the mass lies on the past, 50 % on what all tasks have in common":        masses(0.01, 0.5, 0, 0, 0.49, 0),
 		"91 % of the mass lies on the past, 49 % on cluster 0 (tasks a, c, d and 1 more)": masses(0.09, 0.02, 0.49, 0, 0.4, 0),

@@ -921,14 +921,14 @@ func TestOutputsExplained(t *testing.T) {
 			require.NoError(t, err)
 			assert.Contains(t, early.String(), "the largest probability of holding the limits (score ")
 			if name == "plain" {
-				assert.Nil(t, of.Shares)
+				assert.Nil(t, of.Hypotheses)
 				assert.Len(t, c.Outputs["seconds"].Forecasts, 10, "all but the first two")
 				continue
 			}
 			assert.Contains(t, []Verdict{TransferHelps, TransferUnclear}, of.Verdict)
 			assert.Regexp(t, "; of seconds (transfer helps|unclear): ", tr.String())
 			var mass float64
-			for _, share := range of.Shares {
+			for _, share := range of.Hypotheses {
 				mass += share.Mass
 			}
 			assert.InDelta(t, 1, mass, 1e-9)

@@ -58,11 +58,11 @@ type Criterion interface {
 
 // A Mixture is a [Surrogate] that weighs hypotheses on the new task, those of past tasks
 // among them: what [Optimizer.Transfer] tells is what it says, and [Check] asks it which
-// tasks mislead. Where one of the shares is that of no transfer there is a verdict.
+// tasks mislead. Where one of them is no transfer there is a verdict.
 type Mixture interface {
-	// Shares returns the hypotheses with their masses after the latest Fit, which add up
+	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up
 	// to 1. The slice is the caller's.
-	Shares() []Share
+	Hypotheses() []Hypothesis
 	// PriorMeans returns what hypotheses that several past tasks share expect of the points of
 	// Data.X before their values, a list each in any unit; nil for none. By them a past is not
 	// called misleading that ranks points as their values do: see [TransferUnclear].

@@ -30,15 +30,15 @@ var levelNames = [...]string{"no transfer", "population", "cluster"}
 // String returns "no transfer", "population" or "cluster".
 func (l Level) String() string { return names.Of(levelNames[:], int(l), "Level") }
 
-// A Share is what a hypothesis on the new task holds of the mass of all.
-type Share struct {
+// A Hypothesis is one on what the new task is like, with its mass.
+type Hypothesis struct {
 	Level Level
 	// Cluster is the ID of the cluster, -1 at other levels.
 	Cluster int
 	// Tasks are the IDs of the tasks of the cluster.
 	Tasks []string
 	// Mass is the posterior probability of the hypothesis, or the weight of the
-	// prototype; all shares add up to 1.
+	// prototype; those of all add up to 1.
 	Mass float64
 	// Reversed is the part of Mass under which the hypothesis holds upside down: where
 	// values were high they are low.
@@ -46,29 +46,29 @@ type Share struct {
 }
 
 // String names the hypothesis and its mass, such as "cluster 2 (tasks a, b) 93 %".
-func (s Share) String() string {
-	return fmt.Sprintf("%s %.0f %%", s.name(), 100*s.Mass)
+func (h Hypothesis) String() string {
+	return fmt.Sprintf("%s %.0f %%", h.name(), 100*h.Mass)
 }
 
 // shownTasks bounds the tasks that a text names.
 const shownTasks = 3
 
-func (s Share) name() string {
-	switch s.Level {
+func (h Hypothesis) name() string {
+	switch h.Level {
 	case LevelPopulation:
 		return "what all tasks have in common"
 	case LevelCluster:
 		more := ""
-		if n := len(s.Tasks) - shownTasks; n > 0 {
+		if n := len(h.Tasks) - shownTasks; n > 0 {
 			more = fmt.Sprintf(" and %d more", n)
 		}
 		noun := "tasks"
-		if len(s.Tasks) == 1 {
+		if len(h.Tasks) == 1 {
 			noun = "task"
 		}
-		return fmt.Sprintf("cluster %d (%s %s%s)", s.Cluster, noun, strings.Join(s.Tasks[:min(len(s.Tasks), shownTasks)], ", "), more)
+		return fmt.Sprintf("cluster %d (%s %s%s)", h.Cluster, noun, strings.Join(h.Tasks[:min(len(h.Tasks), shownTasks)], ", "), more)
 	}
-	return s.Level.String()
+	return h.Level.String()
 }
 
 // Verdict says whether the past helps a run.
@@ -114,11 +114,11 @@ func (v Verdict) String() string { return names.Of(verdictNames[:], int(v), "Ver
 // Transfer says what the run has found out about the worth of the past.
 type Transfer struct {
 	Verdict Verdict
-	// Values is the number of values told, on which the shares are based.
+	// Values is the number of values told, on which the masses are based.
 	Values int
-	// Shares are the hypotheses on the new task that the model weighs, largest first: no
+	// Hypotheses are the hypotheses on the new task that the model weighs, largest first: no
 	// transfer and the population, or those of a [Mixture]. Nil without a prior.
-	Shares []Share
+	Hypotheses []Hypothesis
 	// OtherUnits is the probability that the values lie out of all proportion to the past's, as
 	// values in other units do. Where they rank points as the past did, it is worth no less.
 	OtherUnits float64
@@ -138,7 +138,7 @@ type Transfer struct {
 // Mass returns the mass of a level, and the part of it under which the past holds
 // upside down. A draft of no past task has no such part that means anything.
 func (t Transfer) Mass(l Level) (mass, reversed float64) {
-	for _, s := range t.Shares {
+	for _, s := range t.Hypotheses {
 		if s.Level == l {
 			mass += s.Mass
 			reversed += s.Reversed
@@ -163,7 +163,7 @@ func (t Transfer) String() string {
 	text := t.words()
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {
 		switch of := t.Outputs[name]; {
-		case of.Shares != nil:
+		case of.Hypotheses != nil:
 			text += "; of " + name + " " + of.words()
 			if of.Relation != nil && of.Relation.Descriptors != nil {
 				text += ", and " + of.Relation.String()
@@ -188,18 +188,18 @@ func (t Transfer) words() string {
 }
 
 func (t Transfer) verdictWords() string {
-	if len(t.Shares) == 0 {
+	if len(t.Hypotheses) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
 	}
 	up, down := t.upright()
 	none, _ := t.Mass(LevelNone)
 	switch t.Verdict {
 	case TransferUnknown:
-		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", t.Shares[0])
+		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", t.Hypotheses[0])
 	case TransferTooEarly:
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
-		most := t.Shares[max(slices.IndexFunc(t.Shares, func(s Share) bool { return s.Level != LevelNone }), 0)]
+		most := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
 		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*most.Mass, most.name())
 	case TransferMisleads:
 		if down > none {
@@ -284,9 +284,9 @@ func (m consulted) transfer(y []float64) Transfer {
 	if r := as[*hierarchicalRun](m); r != nil {
 		t.OtherUnits = r.OtherUnits()
 	}
-	t.Shares = x.Shares()
-	slices.SortStableFunc(t.Shares, func(a, b Share) int { return cmp.Compare(b.Mass, a.Mass) })
-	if slices.ContainsFunc(t.Shares, func(s Share) bool { return s.Level == LevelNone }) {
+	t.Hypotheses = x.Hypotheses()
+	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
+	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
 			half := better(y)
 			for _, mean := range x.PriorMeans() {

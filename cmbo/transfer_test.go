@@ -51,11 +51,11 @@ func TestTransferShares(t *testing.T) {
 	require.Equal(t, 8, tr.Values)
 	w := make([]float64, 2)
 	var total float64
-	for i, s := range tr.Shares {
+	for i, s := range tr.Hypotheses {
 		total += s.Mass
 		require.GreaterOrEqual(t, s.Mass, s.Reversed)
 		if i > 0 {
-			require.GreaterOrEqual(t, tr.Shares[i-1].Mass, s.Mass)
+			require.GreaterOrEqual(t, tr.Hypotheses[i-1].Mass, s.Mass)
 		}
 		require.Nil(t, s.Tasks)
 		w[s.Level] += s.Mass
@@ -99,7 +99,7 @@ func TestTransferVerdict(t *testing.T) {
 			require.Equal(t, "too early to tell: 4 of 5 values", transferOf(t, o).String())
 			drive(t, o, c.f, 40)
 			tr := transferOf(t, o)
-			require.Equal(t, c.verdict, tr.Verdict, "%v", tr.Shares)
+			require.Equal(t, c.verdict, tr.Verdict, "%v", tr.Hypotheses)
 			require.Regexp(t, c.words, tr.String())
 		})
 	}

@@ -60,8 +60,8 @@ func TestOutlookBeforeScale(t *testing.T) {
 // TestTransferInWords: the largest share of the past is named, not that of no transfer, and
 // each verdict has its numbers.
 func TestTransferInWords(t *testing.T) {
-	shares := func(none, population, reversed, task float64) []Share {
-		return []Share{
+	shares := func(none, population, reversed, task float64) []Hypothesis {
+		return []Hypothesis{
 			{Level: LevelNone, Mass: none, Reversed: none / 2}, {Level: LevelPopulation, Mass: population, Reversed: reversed}, {Level: LevelCluster, Tasks: []string{"a"}, Mass: task},
 		}
 	}
@@ -69,17 +69,17 @@ func TestTransferInWords(t *testing.T) {
 		of   Transfer
 		want string
 	}{
-		{Transfer{Verdict: TransferHelps, Shares: shares(0.05, 0.70, 0, 0.25)}, "transfer helps: 95 % of the mass lies on the past, 70 % on what all tasks have in common"},
-		{Transfer{Verdict: TransferMisleads, Shares: shares(0.80, 0.15, 0.10, 0.05)}, "the past misleads: 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
-		{Transfer{Verdict: TransferMisleads, Shares: shares(0.15, 0.80, 0.75, 0.05)}, "the past misleads: 75 % of the mass says that what was good there is bad here, 15 % that no past task is like this one"},
-		{Transfer{Verdict: TransferMisleads, Shares: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
-		{Transfer{Verdict: TransferUnclear, Shares: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
-		{Transfer{Verdict: TransferUnclear, Shares: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
-		{Transfer{Verdict: TransferTooEarly, Values: 3, Shares: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
-		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Shares: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
-		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Shares: shares(0.5, 0.5, 0, 0)},
+		{Transfer{Verdict: TransferHelps, Hypotheses: shares(0.05, 0.70, 0, 0.25)}, "transfer helps: 95 % of the mass lies on the past, 70 % on what all tasks have in common"},
+		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "the past misleads: 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.15, 0.80, 0.75, 0.05)}, "the past misleads: 75 % of the mass says that what was good there is bad here, 15 % that no past task is like this one"},
+		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
+		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Hypotheses: shares(0.5, 0.5, 0, 0)},
 			"too early to tell: 3 of 5 values; the values lie out of all proportion to the past's: they may be in other units"},
-		{Transfer{Shares: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
+		{Transfer{Hypotheses: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
 	} {
 		require.Equal(t, tt.want, tt.of.String())
 	}
@@ -119,8 +119,8 @@ type weighing struct {
 	mean []float64
 }
 
-func (w weighing) Shares() []Share {
-	return []Share{{Level: LevelPopulation, Mass: 0.25}, {Level: LevelNone, Mass: 0.75}}
+func (w weighing) Hypotheses() []Hypothesis {
+	return []Hypothesis{{Level: LevelPopulation, Mass: 0.25}, {Level: LevelNone, Mass: 0.75}}
 }
 func (w weighing) PriorMeans() [][]float64 { return [][]float64{{5, 4, 3, 2, 1}, w.mean} }
 func (w weighing) TaskMeans(context.Context, *linalg.Dense) ([]string, [][]float64, error) {
@@ -155,7 +155,7 @@ func TestRanksOutweighMasses(t *testing.T) {
 	} {
 		got := consulted{Surrogate: weighing{mean: tt.mean}}.transfer([]float64{1, 2, 3, 4, 50})
 		require.Equal(t, tt.want, got.Verdict, tt.mean)
-		require.Equal(t, LevelNone, got.Shares[0].Level, "the largest share is the first")
+		require.Equal(t, LevelNone, got.Hypotheses[0].Level, "the largest mass is the first")
 	}
 }
 

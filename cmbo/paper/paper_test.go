@@ -89,8 +89,8 @@ func TestVariants(t *testing.T) {
 		transfer, err := o.Transfer(ctx)
 		require.NoError(t, err)
 		require.Equal(t, cmbo.TransferUnknown, transfer.Verdict)
-		require.Len(t, transfer.Shares, len(w))
-		for _, s := range transfer.Shares {
+		require.Len(t, transfer.Hypotheses, len(w))
+		for _, s := range transfer.Hypotheses {
 			require.Equal(t, cmbo.LevelCluster, s.Level)
 			require.Equal(t, w[s.Cluster], s.Mass)
 			require.Equal(t, p.Clusters()[s.Cluster].Members, s.Tasks)

@@ -156,12 +156,12 @@ func (r *Surrogate) Minimizes() bool { return r.prior.config.minimize }
 // YPolicy implements [cmbo.Scaled].
 func (r *Surrogate) YPolicy() cmbo.YPolicy { return r.prior.config.y }
 
-// Shares implements [cmbo.Mixture]: the weights of the prototypes.
-func (r *Surrogate) Shares() []cmbo.Share {
-	var out []cmbo.Share
+// Hypotheses implements [cmbo.Mixture]: the weights of the prototypes.
+func (r *Surrogate) Hypotheses() []cmbo.Hypothesis {
+	var out []cmbo.Hypothesis
 	clusters := r.prior.Clusters()
 	for i, w := range r.w {
-		out = append(out, cmbo.Share{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: w})
+		out = append(out, cmbo.Hypothesis{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: w})
 	}
 	return out
 }

@@ -370,7 +370,7 @@ func (c *checker) shares() error {
 			return nil
 		}
 		sum, any = 0, false
-		for _, h := range m.Shares() {
+		for _, h := range m.Hypotheses() {
 			sum, any = sum+h.Mass, true
 			if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
 				return fmt.Errorf("share %+v", h)

@@ -132,8 +132,8 @@ func (m *mean) Weights() []float64 {
 	}
 	return []float64{0.4, 0.6}
 }
-func (m *mean) Shares() []cmbo.Share {
-	s := []cmbo.Share{{Cluster: -1, Mass: 0.5, Reversed: 0.1}, {Level: cmbo.LevelCluster, Mass: 0.5}}
+func (m *mean) Hypotheses() []cmbo.Hypothesis {
+	s := []cmbo.Hypothesis{{Cluster: -1, Mass: 0.5, Reversed: 0.1}, {Level: cmbo.LevelCluster, Mass: 0.5}}
 	switch m.defect {
 	case "shares":
 		s[0].Mass = 0.4

@@ -132,11 +132,11 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if d.Transfer.Text != transfer.String() || len(d.Transfer.Shares) != len(transfer.Shares) {
+	if d.Transfer.Text != transfer.String() || len(d.Transfer.Shares) != len(transfer.Hypotheses) {
 		t.Errorf("transfer %+v, the twin's %v", d.Transfer, transfer)
 	}
 	for i, s := range d.Transfer.Shares {
-		if want := transfer.Shares[i]; s.Mass != want.Mass || s.Level != want.Level.String() || !slices.Equal(s.Tasks, want.Tasks) {
+		if want := transfer.Hypotheses[i]; s.Mass != want.Mass || s.Level != want.Level.String() || !slices.Equal(s.Tasks, want.Tasks) {
 			t.Errorf("share %d is %+v, the twin's %+v", i, s, want)
 		}
 	}

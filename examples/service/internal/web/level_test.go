@@ -15,7 +15,7 @@ import (
 func TestNewLevel(t *testing.T) {
 	unknown := cmbo.LevelCluster + 1
 	p := plot.NewPage("")
-	adviceText(p, &study.Advice{Transfer: cmbo.Transfer{Shares: []cmbo.Share{
+	adviceText(p, &study.Advice{Transfer: cmbo.Transfer{Hypotheses: []cmbo.Hypothesis{
 		{Level: cmbo.LevelNone, Cluster: -1, Mass: .4}, {Level: unknown, Cluster: -1, Mass: .6},
 	}, Verdict: cmbo.TransferHelps}})
 	if text := p.String(); !strings.Contains(text, fmt.Sprint(unknown)) || !strings.Contains(text, "60 %") || strings.Contains(text, fmt.Sprint(cmbo.LevelCluster)) {

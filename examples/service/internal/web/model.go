@@ -46,7 +46,7 @@ func adviceText(p *plot.Page, a *study.Advice) {
 		return
 	}
 	var lines []string
-	if a.Transfer.Shares != nil {
+	if a.Transfer.Hypotheses != nil {
 		lines = append(lines, sentence(a.Transfer.String()))
 	}
 	lines = append(lines, sentence(a.Calibration.String()), sentence(a.Outlook.String()))
@@ -59,12 +59,12 @@ func adviceText(p *plot.Page, a *study.Advice) {
 	}
 	var items []string
 	levels := make(map[cmbo.Level]bool)
-	for _, s := range a.Transfer.Shares {
+	for _, s := range a.Transfer.Hypotheses {
 		levels[s.Level] = true
 	}
 	for _, l := range slices.Sorted(maps.Keys(levels)) {
 		item, shown := "", 0
-		for _, s := range a.Transfer.Shares {
+		for _, s := range a.Transfer.Hypotheses {
 			if s.Level == l && s.Mass >= 0.005 && shown < shownShares {
 				if shown++; shown > 1 {
 					item += ", "

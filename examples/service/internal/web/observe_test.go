@@ -327,7 +327,7 @@ func TestCheck(t *testing.T) {
 	}
 	for i, task := range got.Tasks {
 		w := want.Tasks[i]
-		if task.ID != w.ID || task.With.Regret != w.With.Regret || task.Without.Evaluations != w.Without.Evaluations || task.Transfer.Text != w.Transfer.String() || len(task.Transfer.Shares) != len(w.Transfer.Shares) {
+		if task.ID != w.ID || task.With.Regret != w.With.Regret || task.Without.Evaluations != w.Without.Evaluations || task.Transfer.Text != w.Transfer.String() || len(task.Transfer.Shares) != len(w.Transfer.Hypotheses) {
 			t.Errorf("%+v, want %+v", task, w)
 		}
 	}

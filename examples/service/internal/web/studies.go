@@ -163,7 +163,7 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 
 func transfer(t *cmbo.Transfer) *api.Transfer {
 	out := &api.Transfer{Verdict: t.Verdict.String(), Text: t.String(), Values: t.Values}
-	for _, s := range t.Shares {
+	for _, s := range t.Hypotheses {
 		out.Shares = append(out.Shares, api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass, Reversed: s.Reversed})
 	}
 	return out
