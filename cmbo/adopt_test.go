@@ -319,27 +319,3 @@ func TestInto(t *testing.T) {
 	}
 	require.ErrorIs(t, Trial{X: []float64{1}}.Into(&cfg), ErrSpace)
 }
-
-// TestAddKeepsTheCommonScale: raw values are of one scale, that of the tasks known first.
-func TestAddKeepsTheCommonScale(t *testing.T) {
-	space := spaceOf(t, Float("x", 0, 1))
-	level := func(id string, y float64) Task {
-		return Task{ID: id, X: [][]float64{{0.1}, {0.5}, {0.8}}, Y: []float64{y - 0.1, y, y - 0.05}}
-	}
-	p, err := Learn(t.Context(), space, []Task{level("a", 0.9), level("b", 0.94)}, WithYPolicy(Copula))
-	require.NoError(t, err)
-	q, err := p.Add(t.Context(), []Task{{ID: "c", X: [][]float64{{0.2}, {0.3}}, Y: []float64{1, 2}}})
-	require.NoError(t, err)
-	scores := q.learned.Model.Tasks()
-	require.Equal(t, scores[0].Scale, scores[2].Scale)
-	p, err = Learn(t.Context(), space, []Task{level("a", 0.9), level("b", 0.94)}, WithYPolicy(RawValues))
-	require.NoError(t, err)
-	q, err = p.Add(t.Context(), []Task{level("c", 0.5)})
-	require.NoError(t, err)
-	tasks := q.learned.Model.Tasks()
-	for _, task := range tasks {
-		require.Equal(t, tasks[0].Shift, task.Shift)
-		require.Equal(t, tasks[0].Scale, task.Scale)
-	}
-	require.InDeltaSlice(t, []float64{0.4, 0.5, 0.45}, q.Tasks()[2].Y, 1e-12)
-}

@@ -44,7 +44,7 @@ func TestBadInput(t *testing.T) {
 		task := tasks[0]
 		task.ID = "new"
 		change(&task)
-		_, err := prior.Add(ctx, []cmbo.Task{task})
+		_, err := cmbo.Learn(ctx, space, append(tasks[:3:3], task))
 		return err
 	}
 	check := func(opts ...cmbo.CheckOption) error {

@@ -184,7 +184,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := l.checkValues(tasks); err != nil {
 			return nil, err
 		}
-		if err := checkSpellings(nil, tasks); err != nil {
+		if err := checkSpellings(tasks); err != nil {
 			return nil, err
 		}
 		if err := recorded(tasks, c.outputs); err != nil {

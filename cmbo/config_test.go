@@ -327,24 +327,6 @@ func TestThompson(t *testing.T) {
 	require.Greater(t, near, 0.8, "near points have near values")
 }
 
-// Tasks that are added to values of one scale, or to scores by rank, stay on the scale of those
-// known already.
-func TestAddKeepsTheScale(t *testing.T) {
-	s, tasks := encoded(t, 3, 9)
-	for i := range tasks[2].Y {
-		tasks[2].Y[i] *= 1000
-	}
-	for y, same := range map[YPolicy]bool{RawValues: true, Copula: true, ZScore: false} {
-		p, err := Learn(context.Background(), s, tasks[:2], WithYPolicy(y))
-		require.NoError(t, err)
-		p, err = p.Add(context.Background(), tasks[2:])
-		require.NoError(t, err)
-		known := p.learned.Tasks()
-		require.Len(t, known, 3)
-		require.Equal(t, same, known[0].Scale == known[2].Scale && known[0].Shift == known[2].Shift, "%s", y)
-	}
-}
-
 // Acquisitions other than the expected improvement see the moments of the default's mixture.
 func TestDefaultScoresMoments(t *testing.T) {
 	s, tasks := encoded(t, 3, 9)

@@ -90,13 +90,10 @@ func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
 }
 
 // checkContexts reports a descriptor that is a number in one task and a choice in another.
-func checkContexts(known []taskPoints, tasks []Task) error {
-	all := slices.Clone(known)
-	for _, t := range tasks {
-		all = append(all, taskPoints{ID: t.ID, Context: t.Context})
-	}
-	kinds := make(map[string]taskPoints)
-	for _, t := range all {
+func checkContexts(tasks []Task) error {
+	kinds := make(map[string]*Task)
+	for i := range tasks {
+		t := &tasks[i]
 		for name, v := range t.Context {
 			first, there := kinds[name]
 			if !there {

@@ -61,7 +61,7 @@ func TestContext(t *testing.T) {
 		require.Equal(t, cmbo.Context{"height": 100 + 1000*h}, task.Context)
 	}
 
-	// What was stored is described as it was, through Encode, Tasks, Add and Adopt.
+	// What was stored is described as it was, through Encode, Tasks and Adopt.
 	back, err := cmbo.DecodePrior(bytes.NewReader(encode(t, prior)))
 	require.NoError(t, err)
 	require.Equal(t, cmbo.Context{"height": tasks[0].Context["height"], "live": "true"}, back.Tasks()[0].Context)
@@ -71,10 +71,6 @@ func TestContext(t *testing.T) {
 	q, _, err := back.Adopt(ctx, space, cmbo.Changes{})
 	require.NoError(t, err)
 	require.Equal(t, back.Tasks()[3].Context, q.Tasks()[3].Context)
-	some := learn(t, space, tasks[:20], cmbo.WithIndexPoints(64))
-	more, err := some.Add(ctx, tasks[20:])
-	require.NoError(t, err)
-	require.Equal(t, "false", more.Tasks()[23].Context["live"])
 	list, err := cmbo.LearnFrom(ctx, space, each(tasks), cmbo.WithIndexPoints(64))
 	require.NoError(t, err)
 	require.Equal(t, digest(t, list), digest(t, learn(t, space, tasks, cmbo.WithIndexPoints(64))))
@@ -116,8 +112,6 @@ func TestContextRefused(t *testing.T) {
 	_, err := cmbo.Learn(ctx, space, bad)
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	require.ErrorContains(t, err, `descriptor "height" is "low", and in task "a" it is`)
-	_, err = prior.Add(ctx, []cmbo.Task{{ID: "z", X: tasks[0].X, Y: tasks[0].Y, Context: cmbo.Context{"live": 1}}})
-	require.ErrorIs(t, err, cmbo.ErrTask)
 	bad[2].Context = cmbo.Context{"": 1.0}
 	_, err = cmbo.Learn(ctx, space, bad)
 	require.ErrorContains(t, err, "a descriptor without a name")
@@ -156,9 +150,6 @@ func TestContextOfOutputs(t *testing.T) {
 	slices.Reverse(tasks)
 	reversed := learn(t, space, tasks, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
 	slices.Reverse(tasks)
-	some := learn(t, space, tasks[:15], cmbo.WithIndexPoints(64), cmbo.WithMinimize())
-	more, err := some.Add(ctx, tasks[15:])
-	require.NoError(t, err)
 	back, err := cmbo.DecodePrior(bytes.NewReader(encode(t, prior)))
 	require.NoError(t, err)
 	require.Equal(t, encode(t, prior), encode(t, back))
@@ -208,9 +199,6 @@ func TestContextOfOutputs(t *testing.T) {
 		require.Regexp(t, "; of seconds .*, and height tells tasks apart: 9. % of", tr.String())
 		require.Zero(t, *tr.Relation, "the sizes do not follow it")
 		require.Nil(t, tr.Outputs["parts"].Relation, "no past task has it")
-		first, err := newOptimizer(t, space, cmbo.WithPrior(more), context, limit).Ask(ctx)
-		require.NoError(t, err)
-		require.LessOrEqual(t, seconds(first.X, h), most, "of tasks that were added")
 	}
 }
 

@@ -253,8 +253,6 @@ func defaultProblems(t *testing.T) []defaultProblem {
 	}
 	many := learn(t, box, tasks(0, 90, 20), cmbo.WithIndexPoints(150))
 	plain := learn(t, list, few, small...)
-	added, err := plain.Add(ctx, tasks(60, 3, 12))
-	require.NoError(t, err)
 	var file bytes.Buffer
 	require.NoError(t, plain.Encode(&file))
 	decoded, err := cmbo.DecodePrior(&file)
@@ -271,7 +269,6 @@ func defaultProblems(t *testing.T) []defaultProblem {
 			noise: func(i int) float64 { return 0.02 * float64(i%3) }},
 		{name: "list, unlike the past", space: list, prior: decoded, steps: 20, batch: 1,
 			f: func(x []float64) float64 { return 1e6 * math.Sin(13*x[0]) * math.Cos(11*x[1]+5*x[2]) }},
-		{name: "list, past upside down", space: list, prior: added, steps: 14, batch: 1, f: func(x []float64) float64 { return 5 - 3*target(x) }},
 		{name: "box, noise fixed, a penalty", space: box, prior: learn(t, box, few, append(small, cmbo.WithMinimize())...), steps: 12, batch: 1,
 			f: func(x []float64) float64 {
 				if once++; once == 4 {

@@ -66,16 +66,6 @@ func TestPriorRoundTrip(t *testing.T) {
 	require.NoError(t, err)
 	check(t, q, list, f)
 	check(t, learn(t, mixed, tasks, cmbo.WithIndexPoints(12), cmbo.WithMinimize()), mixed, func(x []float64) float64 { return x[0] + x[3] })
-
-	// What was decoded goes on learning.
-	some := learn(t, box, family(6, 10)[:3], smallSets...)
-	want, err := some.Add(ctx, family(6, 10)[3:])
-	require.NoError(t, err)
-	half, err := cmbo.DecodePrior(bytes.NewReader(encode(t, some)))
-	require.NoError(t, err)
-	more, err := half.Add(ctx, family(6, 10)[3:])
-	require.NoError(t, err)
-	require.Equal(t, encode(t, want), encode(t, more))
 }
 
 // TestPriorSize: the size per task is what the documentation says.
@@ -232,7 +222,7 @@ type failingReader struct{}
 func (failingReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 
 // TestPriorTasks: a prior gives its tasks back as they were told, bit for bit, whatever it
-// made of them to learn from, also decoded and with tasks added.
+// made of them to learn from, also decoded.
 func TestPriorTasks(t *testing.T) {
 	box, err := cmbo.UnitCube(1)
 	require.NoError(t, err)
@@ -253,13 +243,9 @@ func TestPriorTasks(t *testing.T) {
 		decoded, err := cmbo.DecodePrior(bytes.NewReader(b))
 		require.NoError(t, err)
 		require.Equal(t, b, encode(t, decoded))
-		more, err := decoded.Add(t.Context(), []cmbo.Task{{ID: "b", X: task.X, Y: task.Y}})
-		require.NoError(t, err)
-		for _, got := range [][]cmbo.Task{p.Tasks(), decoded.Tasks(), more.Tasks()} {
+		for _, got := range [][]cmbo.Task{p.Tasks(), decoded.Tasks()} {
 			require.Equal(t, task.Y, got[0].Y)
 			require.Equal(t, task.NoiseVariance, got[0].NoiseVariance)
 		}
-		require.Equal(t, task.Y, more.Tasks()[1].Y)
-		require.Nil(t, more.Tasks()[1].NoiseVariance)
 	}
 }

@@ -20,27 +20,12 @@ type hierarchicalPrior struct {
 }
 
 func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, error) {
-	c := t.config
 	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
 	mean, sd := hierarchy.CommonScale(t.tasks)
-	if t.known != nil && (c.y == RawValues || c.y == Copula) {
-		// Values of one scale, and scores, stay so: the scale is that of the tasks known already.
-		first := t.known.learned.Tasks()[0]
-		mean, sd = first.Shift, first.Scale
-	}
-	tasks := t.standardized(mean, sd)
-	var earlier *hierarchy.Model
-	var grid *linalg.Dense
-	if t.known != nil {
-		earlier = t.known.learned.Model
-		tasks = append(slices.Clone(earlier.Tasks()), tasks...)
-	} else {
-		grid = t.grid()
-	}
-	m, err := hierarchy.Learn(ctx, tasks, grid, earlier, o)
+	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), o)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}

@@ -9,7 +9,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -51,7 +50,7 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 		if c.tooMany(tasks) {
 			return learnMany(ctx, space, tasks, c)
 		}
-		t := &trainingSet{config: c, space: space, finite: space.Finite()}
+		t := &trainingSet{config: c, space: space}
 		if err := t.take(tasks); err != nil {
 			return nil, err
 		}
@@ -72,7 +71,7 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	if _, err := space.CheckTasks(s, tasks); err != nil { // equal IDs, too
 		return nil, err
 	}
-	if err := checkSpellings(nil, tasks); err != nil { // of those that are not kept, too
+	if err := checkSpellings(tasks); err != nil { // of those that are not kept, too
 		return nil, err
 	}
 	return newLearner(c, s).learn(ctx, func() iter.Seq2[Task, error] {
@@ -86,53 +85,11 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	})
 }
 
-// Add returns the prior of p's tasks and more; p is not changed. It keeps the process and the
-// index set and makes a quarter of the steps of EM from the population of p; failures alone
-// leave the model of values as it is. The options are those p was learned with. Those given
-// here win, but may not concern what is kept (seed, direction, y policy, kernel, index set).
-// Add fails as Learn does; an ID that p has already is a duplicate.
-func (p *Prior) Add(ctx context.Context, tasks []Task, opts ...LearnOption) (*Prior, error) {
-	return guarded(func() (*Prior, error) {
-		if n := len(p.tasks); n < p.NumTasks() {
-			return nil, fmt.Errorf("%w: it was learned from %d tasks and keeps %d of them: a Learner adds to the others", ErrPriorMismatch, p.NumTasks(), n)
-		}
-		old := p.config
-		c := old.settled()
-		if err := c.apply(opts); err != nil {
-			return nil, err
-		}
-		if c.seed != old.seed || c.sense() != old.sense() || c.y != old.y || !sameKernel(c.kernel, old.kernel) || !slices.Equal(c.ablations, old.ablations) {
-			return nil, optionErrorf("an option that would need the tasks known already to be fitted again")
-		}
-		if c.indexPoints != old.indexPoints {
-			return nil, optionErrorf("another index set, on which the tasks known already would have to be learned again")
-		}
-		t := &trainingSet{config: c, space: p.space, finite: p.finite, known: p}
-		if err := t.take(tasks); err != nil {
-			return nil, err
-		}
-		if len(t.tasks) == 0 {
-			return t.finish(ctx, p.learned)
-		}
-		return t.learn(ctx)
-	})
-}
-
-// sameKernel compares kernels by what they compute, as far as that shows.
-func sameKernel(a, b kernel.Kernel) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b) && slices.Equal(a.AppendParams(nil), b.AppendParams(nil))
-}
-
 // trainingSet is what a model learns from.
 type trainingSet struct {
 	config   *learnConfig
 	space    *Space
-	finite   bool             // the space the first tasks were learned on has candidates
-	known    *Prior           // of the tasks before these, nil for none
-	tasks    []hierarchy.Task // the new ones
+	tasks    []hierarchy.Task // those with values
 	told     []told           // their values
 	failed   []*linalg.Dense  // points of theirs that failed
 	labelled []hierarchy.Task // all of them, failures too, with what became of each point
@@ -140,7 +97,7 @@ type trainingSet struct {
 	outputs  map[string]*measured
 }
 
-// take validates tasks together with the options and the tasks known.
+// take validates tasks together with the options.
 func (t *trainingSet) take(tasks []Task) error {
 	tasks, err := space.CheckTasks(t.space, tasks)
 	if err != nil {
@@ -149,23 +106,7 @@ func (t *trainingSet) take(tasks []Task) error {
 	if err := t.config.checkValues(tasks); err != nil {
 		return err
 	}
-	known := make(map[string]bool)
-	var before []taskPoints
-	if p := t.known; p != nil {
-		before = p.tasks
-		for _, k := range before {
-			known[k.ID] = true
-		}
-		if p.success != nil { // which alone has tasks of failures alone
-			for _, k := range p.success.Tasks() {
-				known[k.ID] = true
-			}
-		}
-	}
 	for _, k := range tasks {
-		if known[k.ID] {
-			return space.InTask(space.Errorf(ErrTask, "the prior has a task of this ID"), k.ID)
-		}
 		failed := t.space.EncodeAll(k.Failed)
 		t.labelled = append(t.labelled, hierarchy.LabelledTask(k.ID, t.space.EncodeAll(k.X), failed))
 		t.failures += len(k.Failed)
@@ -174,15 +115,15 @@ func (t *trainingSet) take(tasks []Task) error {
 			t.takeOutputs(&k, nil, failed)
 		}
 	}
-	if err := checkContexts(before, tasks); err != nil {
+	if err := checkContexts(tasks); err != nil {
 		return err
 	}
-	if err := checkSpellings(t.known, tasks); err != nil {
+	if err := checkSpellings(tasks); err != nil {
 		return err
 	}
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
-	if len(tasks) == 0 && t.known == nil {
+	if len(tasks) == 0 {
 		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
 	for i := range tasks {
@@ -225,10 +166,8 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 // finish makes the prior of what was learned of values, and learns where evaluations
 // succeed and the outputs.
 func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prior, err error) {
-	p = newPrior(t.config.settled(), t.space, t.finite, l)
-	if p.told = t.told; t.known != nil {
-		p.told = slices.Concat(t.known.told, t.told)
-	}
+	p = newPrior(t.config.settled(), t.space, t.space.Finite(), l)
+	p.told = t.told
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 )
 
 // sampleTasks is the number of tasks that a Learner holds, as many as EM learns the
@@ -212,6 +213,14 @@ func (c *learnConfig) difference(o *learnConfig) string {
 	return ""
 }
 
+// sameKernel compares kernels by what they compute, as far as that shows.
+func sameKernel(a, b kernel.Kernel) bool {
+	if a == nil || b == nil {
+		return a == nil && b == nil
+	}
+	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b) && slices.Equal(a.AppendParams(nil), b.AppendParams(nil))
+}
+
 // EndPass ends a pass and reports whether another one is worth its while. It fails with
 // [ErrNoTasks] if no task has a value, with [ErrTask] unless a later pass has seen the tasks
 // of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the learner is
@@ -268,7 +277,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 
 // sample returns the tasks that were kept, in the order of their IDs.
 func (l *Learner) sample() (*trainingSet, error) {
-	t := &trainingSet{config: l.config, space: l.space, finite: l.space.Finite()}
+	t := &trainingSet{config: l.config, space: l.space}
 	return t, t.take(l.kept.tasks())
 }
 

@@ -273,28 +273,6 @@ func TestPriorKeepsCurves(t *testing.T) {
 	require.Equal(t, q.curves, p.curves)
 }
 
-// TestPriorAddFailures: failures alone leave the model of values as it is, options that would change
-// it are refused, and the IDs are known.
-func TestPriorAddFailures(t *testing.T) {
-	s, err := UnitCube(2)
-	require.NoError(t, err)
-	tasks := fourTasks()
-	p, err := Learn(t.Context(), s, tasks[:3])
-	require.NoError(t, err)
-	q, err := p.Add(t.Context(), tasks[3:], WithParallelism(1))
-	require.NoError(t, err)
-	require.Same(t, p.learned, q.learned)
-	for _, o := range []LearnOption{WithIndexPoints(defaultIndexPoints - 1), WithAblation("no-hedge"), WithSeed(2)} {
-		_, err := p.Add(t.Context(), tasks[3:], o)
-		require.ErrorIs(t, err, ErrOption)
-	}
-	for _, k := range tasks {
-		_, err = q.Add(t.Context(), []Task{{ID: k.ID, X: [][]float64{{0.9, 0.9}}, Y: []float64{1}}})
-		require.ErrorIs(t, err, ErrTask)
-		require.ErrorContains(t, err, "has a task of this ID")
-	}
-}
-
 // TestDecodeLearnerHoldsPasses: a pass, what was seen, the sample and the sums agree.
 func TestDecodeLearnerHoldsPasses(t *testing.T) {
 	first := func() *Learner {

@@ -28,7 +28,7 @@ type outputPrior struct {
 	rows  [][]int // by task of the model: the observations that have the output, and then the failures
 }
 
-// measured are the values of an output of the new tasks.
+// measured are the values of an output of the tasks.
 type measured struct {
 	tasks []hierarchy.Task // but for their values
 	y     [][]float64
@@ -95,26 +95,15 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 // learnOutputs learns the outputs of the tasks, in the order of their names; nil if there
 // are none.
 func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
+	names := slices.Sorted(maps.Keys(t.outputs))
 	var out []*outputPrior
-	if t.known != nil {
-		out = slices.Clone(t.known.outputs)
-	}
-	for name := range t.outputs {
-		if !slices.ContainsFunc(out, func(o *outputPrior) bool { return o.name == name }) {
-			out = append(out, &outputPrior{name: name})
+	for i, name := range names {
+		t.config.tell("outputs", i, len(names))
+		o, err := t.learnOutput(ctx, name, t.outputs[name])
+		if err != nil {
+			return nil, fmt.Errorf("output %q: %w", name, err)
 		}
-	}
-	slices.SortFunc(out, func(a, b *outputPrior) int { return strings.Compare(a.name, b.name) })
-	for i, o := range out {
-		m := t.outputs[o.name]
-		if m == nil {
-			continue // nothing is new of it
-		}
-		t.config.tell("outputs", i, len(out))
-		var err error
-		if out[i], err = t.learnOutput(ctx, o, m); err != nil {
-			return nil, fmt.Errorf("output %q: %w", o.name, err)
-		}
+		out = append(out, o)
 	}
 	if len(out) > 0 {
 		t.config.tell("outputs", len(out), len(out))
@@ -122,30 +111,21 @@ func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) 
 	return out, nil
 }
 
-// learnOutput learns one output of what is known of it and new tasks.
-func (t *trainingSet) learnOutput(ctx context.Context, known *outputPrior, m *measured) (*outputPrior, error) {
+// learnOutput learns one output.
+func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured) (*outputPrior, error) {
 	c := t.config
-	p := &outputPrior{name: known.name, warp: known.warp, rows: slices.Concat(known.rows, m.rows)}
-	var grid *linalg.Dense
-	if known.model == nil {
-		p.warp = scaling.ChooseWarp(m.y...)
-		grid = t.grid()
-	}
+	p := &outputPrior{name: name, warp: scaling.ChooseWarp(m.y...), rows: m.rows}
 	for i := range m.tasks {
 		s := scaling.Fit(scaling.ZScore, p.warp.ApplyAll(m.y[i]))
 		m.tasks[i].Z, m.tasks[i].Shift, m.tasks[i].Scale = s.Z, s.Shift, s.Scale
 	}
 	mean, sd := hierarchy.CommonScale(m.tasks)
-	tasks := hierarchy.Standardize(m.tasks, mean, sd)
-	if known.model != nil {
-		tasks = append(slices.Clone(known.model.Tasks()), tasks...)
-	}
 	o := outputSettings(c, t.space.Dim())
 	if c.kernel != nil {
 		o.Kernel = c.kernel
 	}
 	var err error
-	p.model, err = hierarchy.Learn(ctx, tasks, grid, known.model, o)
+	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), t.grid(), o)
 	return p, gp.Marked(ctx, err)
 }
 
@@ -208,28 +188,19 @@ func (c *runConfig) checkSpelling() error {
 	return nil
 }
 
-// checkSpellings reports outputs of tasks whose names hardly differ from each other or from those that
-// a prior, nil for none, has already. A name of the prior's own is one whatever the others are.
-func checkSpellings(known *Prior, tasks []Task) error {
-	type use struct{ name, of string }
+// checkSpellings reports outputs of tasks whose names hardly differ.
+func checkSpellings(tasks []Task) error {
+	type use struct{ name, task string }
 	seen := make(map[string]use)
-	if known != nil {
-		for _, name := range known.Outputs() {
-			seen[spelling(name)] = use{name, "the prior"}
-		}
-	}
 	for i := range tasks {
 		t := &tasks[i]
 		for _, name := range slices.Concat(t.Outputs.Names(), t.FailedOutputs.Names()) {
-			if known.output(name) != nil {
-				continue
-			}
 			s := spelling(name)
 			first, there := seen[s]
 			if !there {
-				seen[s] = use{name, fmt.Sprintf("task %q", t.ID)}
+				seen[s] = use{name, t.ID}
 			} else if first.name != name {
-				return space.InTask(space.Errorf(ErrTask, "output %q: %s has %q; %s", name, first.of, first.name, differAs), t.ID)
+				return space.InTask(space.Errorf(ErrTask, "output %q: task %q has %q; %s", name, first.task, first.name, differAs), t.ID)
 			}
 		}
 	}

@@ -675,9 +675,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	require.NoError(t, err)
 	var read []Task
 	require.NoError(t, json.Unmarshal(b, &read))
-	p, err := Learn(ctx, s, read[:5])
-	require.NoError(t, err)
-	p, err = p.Add(ctx, read[5:])
+	p, err := Learn(ctx, s, read)
 	require.NoError(t, err)
 	back, err := DecodePrior(bytes.NewReader(encode(p)))
 	require.NoError(t, err)
@@ -713,21 +711,21 @@ func TestOutputsOfFailures(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// A prior keeps its outputs, tasks that lack some among them, when it is encoded, brought to
-// candidates or another space, and when tasks are added; without outputs it has the bytes
-// of one that never heard of them.
+// A prior keeps its outputs, tasks that lack some among them, when it is encoded, or brought
+// to candidates or another space; without outputs it has the bytes of one that never heard of
+// them.
 func TestPriorOutputs(t *testing.T) {
 	ctx := context.Background()
-	s, tasks := encoded(t, 6, 25)
+	s, tasks := encoded(t, 5, 25)
 	nan := math.NaN()
 	plain := slices.Clone(tasks)
 	for i := range plain {
 		plain[i].Outputs = nil
 	}
-	without, err := Learn(ctx, s, plain[:5], WithMinimize())
+	without, err := Learn(ctx, s, plain, WithMinimize())
 	require.NoError(t, err)
 	assert.Nil(t, without.Outputs())
-	empty := slices.Clone(plain[:5])
+	empty := slices.Clone(plain)
 	empty[2].Outputs = map[string][]float64{"seconds": slices.Repeat([]float64{nan}, 25)}
 	same, err := Learn(ctx, s, empty, WithMinimize())
 	require.NoError(t, err)
@@ -741,7 +739,7 @@ func TestPriorOutputs(t *testing.T) {
 	tasks[1].Outputs = nil
 	tasks[2].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[2].Outputs["seconds"]), "parts": slices.Repeat([]float64{nan}, 25)}
 	tasks[2].Outputs["seconds"][3], tasks[2].Outputs["parts"][7] = nan, -4
-	p, err := Learn(ctx, s, tasks[:5], WithMinimize())
+	p, err := Learn(ctx, s, tasks, WithMinimize())
 	require.NoError(t, err)
 	assert.Equal(t, []string{"parts", "seconds"}, p.Outputs())
 	b := encode(p)
@@ -773,17 +771,7 @@ func TestPriorOutputs(t *testing.T) {
 			}
 		}
 	}
-	more, err := back.Add(ctx, tasks[5:])
-	require.NoError(t, err)
-	assert.Len(t, more.output("seconds").model.Tasks(), 5)
-	assert.Len(t, more.output("parts").model.Tasks(), 1)
-	assert.Same(t, back.output("parts"), more.output("parts"), "nothing is new of it")
-	_, err = DecodePrior(bytes.NewReader(encode(more)))
-	require.NoError(t, err)
-	first, err := without.Add(ctx, tasks[5:])
-	require.NoError(t, err)
-	assert.Equal(t, []string{"seconds"}, first.Outputs())
-	for _, q := range []*Prior{more, first, reindexed, adopted} {
+	for _, q := range []*Prior{back, reindexed, adopted} {
 		o, err := New(q.Space(), WithPrior(q), WithOutput("seconds", AtMost(2)), WithCandidateCounts(30, 5))
 		require.NoError(t, err)
 		_, err = o.Ask(ctx)
@@ -1168,7 +1156,7 @@ func TestOutputNames(t *testing.T) {
 		refused(err, ErrTask, why)
 		failed := slices.Clone(tasks)
 		failed[2].Failed, failed[2].FailedOutputs = tasks[2].X[:1], space.Columns{name: {1}}
-		_, err = p.Add(ctx, failed[2:])
+		_, err = Learn(ctx, s, failed)
 		refused(err, ErrTask, why)
 		if name == "" {
 			continue // see TestContextRefused
@@ -1190,8 +1178,6 @@ func TestOutputNames(t *testing.T) {
 		refused(err, ErrOption, fmt.Sprintf("outputs %q and %q: give both the same name", min(like, "seconds"), max(like, "seconds")))
 		_, err = New(s, past, WithOutput(like))
 		refused(err, ErrOption, fmt.Sprintf(`output %q: past tasks have "seconds"; give both the same name`, like))
-		_, err = p.Add(ctx, named(2, like)[2:])
-		refused(err, ErrTask, fmt.Sprintf(`task "task 2": output %q: the prior has "seconds"; give`, like))
 		for _, learn := range []func([]Task) error{
 			func(tasks []Task) error { _, err := Learn(ctx, s, tasks); return err },
 			func(tasks []Task) error { _, err := learnMany(ctx, s, tasks, p.config); return err },
@@ -1228,10 +1214,6 @@ func TestOutputNames(t *testing.T) {
 	require.Equal(t, []string{"Sec\n", "sec"}, back.Outputs())
 	_, err = New(s, WithPrior(back), WithOutput("sec", AtMost(5)))
 	require.NoError(t, err, "the past's own name")
-	_, err = back.Add(ctx, named(2, "sec")[2:])
-	require.NoError(t, err, "the past's own name")
-	_, err = back.Add(ctx, named(2, "SEC")[2:])
-	refused(err, ErrTask, `output "SEC": the prior has "sec"`)
 	o, err := New(s, WithOutput("a"), WithOutput("b"))
 	require.NoError(t, err)
 	o.config.outputs[0].Name, o.config.outputs[1].Name = "B ", "b"

@@ -17,7 +17,7 @@ import (
 type Prior struct {
 	config *learnConfig // what it was learned with
 	space  *Space       // the parameters; candidates are not kept
-	finite bool         // the space learned on had candidates
+	finite bool         // the space learned on had candidates, which an encoded prior says
 
 	learned *hierarchicalPrior
 	told    []told           // of each task with values
@@ -190,7 +190,7 @@ func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts .
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		t := &trainingSet{config: c, space: space, finite: space.Finite()}
+		t := &trainingSet{config: c, space: space}
 		if err := t.take(tasks); err != nil {
 			return nil, err
 		}

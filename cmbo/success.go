@@ -3,7 +3,6 @@ package cmbo
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
@@ -113,32 +112,20 @@ const successBaseTasks = 100
 
 // learnSuccess learns where the tasks' evaluations succeed, nil if none failed.
 func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error) {
-	tasks, failures := t.labelled, t.failures > 0
-	if p := t.known; p != nil {
-		var known []hierarchy.Task
-		if p.success != nil {
-			known, failures = p.success.Tasks(), true
-		} else {
-			for _, k := range p.tasks {
-				known = append(known, hierarchy.LabelledTask(k.ID, k.X, nil))
-			}
-		}
-		tasks = append(slices.Clip(known), tasks...)
-	}
-	if !failures {
+	if t.failures == 0 {
 		return nil, nil
 	}
 	c := t.config
 	c.tell("success", 0, 1)
 	var pool []*linalg.Dense
-	for _, k := range tasks {
+	for _, k := range t.labelled {
 		pool = append(pool, k.X)
 	}
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
 	o := hierarchySettings(c, t.space.Dim())
 	o.BaseTasks, o.NarrowSD = successBaseTasks, 0 // labels have one length scale: how sharp the border is
 	o.FewValues = 0                               // and no offset and scale of their own
-	m, err := hierarchy.Learn(ctx, tasks, grid, nil, o)
+	m, err := hierarchy.Learn(ctx, t.labelled, grid, o)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}

@@ -170,40 +170,38 @@ func TestFailuresRestored(t *testing.T) {
 	}
 }
 
-// TestFailuresAloneAdded: a task of failures alone can be added, and gives what learning
-// it with the others does, bit for bit; its ID is known from then on. With options that
-// concern the result the values are learned again.
-func TestFailuresAloneAdded(t *testing.T) {
+// TestFailuresAlone: a prior keeps tasks of failures alone, which come last, and learns where
+// evaluations succeed from them where no other evaluation failed, too.
+func TestFailuresAlone(t *testing.T) {
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	valued := crashing(3)
 	valued[0].Failed = nil
 	alone := []cmbo.Task{{ID: "crash", Failed: [][]float64{{0.8, 0.7}, {0.9, 0.2}}}, {ID: "crash 2", Failed: [][]float64{{0.6, 0.6}}}}
-	for _, opts := range [][]cmbo.LearnOption{nil, {cmbo.WithIndexPoints(20)}} {
-		want := encode(t, learn(t, space, append(valued[:3:3], alone...), opts...))
-		bare := crashing(3) // the first failures are added
-		for i := range bare {
-			bare[i].Failed = nil
+	bare := crashing(3)
+	for i := range bare {
+		bare[i].Failed = nil
+	}
+	for _, with := range [][]cmbo.Task{bare, valued} {
+		p := learn(t, space, append(with[:3:3], alone...), cmbo.WithIndexPoints(20))
+		tasks := p.Tasks()
+		require.Len(t, tasks, 5)
+		for i, task := range alone {
+			require.Equal(t, task.ID, tasks[3+i].ID)
+			require.Empty(t, tasks[3+i].Y)
+			require.InDeltaSlice(t, slices.Concat(task.Failed...), slices.Concat(tasks[3+i].Failed...), 1e-15)
 		}
-		p, err := learn(t, space, bare, opts...).Add(t.Context(), alone)
+		_, _, err = p.Adopt(t.Context(), space, cmbo.Changes{})
 		require.NoError(t, err)
-		require.Equal(t, encode(t, learn(t, space, append(bare, alone...), opts...)), encode(t, p))
-		for _, first := range [][]cmbo.Task{valued, append(valued[:3:3], alone[0])} {
-			p := learn(t, space, first, opts...)
-			more, err := p.Add(t.Context(), alone[len(first)-3:])
-			require.NoError(t, err)
-			require.Equal(t, want, encode(t, more))
-			watched, err := p.Add(t.Context(), alone[len(first)-3:], cmbo.WithParallelism(1), cmbo.WithProgress(func(cmbo.Progress) {}))
-			require.NoError(t, err)
-			require.Equal(t, want, encode(t, watched))
-			require.Len(t, more.Tasks(), 5)
-			_, _, err = more.Adopt(t.Context(), space, cmbo.Changes{})
-			require.NoError(t, err)
-			for _, twice := range [][]cmbo.Task{{{ID: "crash", Failed: alone[0].Failed}}, {{ID: "crash", X: valued[0].X, Y: valued[0].Y}}} {
-				_, err = more.Add(t.Context(), twice)
-				require.ErrorIs(t, err, cmbo.ErrTask)
-				require.ErrorContains(t, err, `task "crash": the prior has a task of this ID`)
-			}
+		run := newOptimizer(t, space, cmbo.WithPrior(p))
+		_, err = run.Ask(t.Context())
+		require.NoError(t, err)
+		step, _ := run.LastStep()
+		require.NotEmpty(t, step.Success)
+		for _, twice := range []cmbo.Task{{ID: "crash", Failed: alone[0].Failed}, {ID: "crash", X: valued[0].X, Y: valued[0].Y}} {
+			_, err = cmbo.Learn(t.Context(), space, append(append(with[:3:3], alone...), twice))
+			require.ErrorIs(t, err, cmbo.ErrTask)
+			require.ErrorContains(t, err, `task "crash"`)
 		}
 	}
 	_, err = cmbo.Learn(t.Context(), space, alone)

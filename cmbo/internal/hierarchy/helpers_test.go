@@ -74,7 +74,7 @@ func testSettings(dim int) Settings {
 
 func learn(t *testing.T, tasks []Task, z *linalg.Dense, o Settings) *Model {
 	t.Helper()
-	m, err := Learn(context.Background(), tasks, z, nil, o)
+	m, err := Learn(context.Background(), tasks, z, o)
 	require.NoError(t, err)
 	return m
 }

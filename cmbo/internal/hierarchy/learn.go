@@ -58,9 +58,7 @@ func (m *Model) set(g *grid, pop Moments) {
 	m.mean = sync.OnceValues(func() (*surface, error) { return g.surface(pop.Mean) })
 }
 
-// Learn learns a model of tasks on the grid z. With an earlier model, which knows the
-// first of the tasks, the base process and the grid are that one's, and EM goes on
-// from its moments.
+// Learn learns a model of tasks on the grid z.
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the
 // base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
@@ -68,15 +66,7 @@ func (m *Model) set(g *grid, pop Moments) {
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
 // base process takes the fit and the Shares again, and a quarter of the steps.
-func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o Settings) (*Model, error) {
-	more := (o.Steps + 3) / 4 // what more tasks, or another base process, change is little
-	if earlier != nil {
-		m, err := learnOn(ctx, tasks, earlier.grid, earlier.pop, more, &o)
-		if err == nil && earlier.narrow != nil {
-			m.narrow, err = learnOn(ctx, tasks, earlier.narrow.grid, earlier.narrow.pop, more, &o)
-		}
-		return m, err
-	}
+func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	o.tell("fit", 0, 1)
 	base, narrow, err := o.bases(ctx, tasks)
 	if err != nil {
@@ -87,7 +77,8 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, earlier *Model, o
 	m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
 	if err == nil && narrow != nil {
 		if n := newGrid(*narrow, z, o.Neighbours); !n.like(g) {
-			m.narrow, err = learnOn(ctx, tasks, n, m.pop, more, &o)
+			// What another base process changes is little.
+			m.narrow, err = learnOn(ctx, tasks, n, m.pop, (o.Steps+3)/4, &o)
 		}
 	}
 	return m, err

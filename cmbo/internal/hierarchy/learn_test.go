@@ -256,24 +256,6 @@ func TestEMClimbs(t *testing.T) {
 	assert.Greater(t, logs[24], logs[0]+1)
 }
 
-// More tasks go on from what was learned: the base process and the grid stay, and
-// the moments come close to those of learning all at once.
-func TestLearnGoesOn(t *testing.T) {
-	r := rng.Stream(1, t.Name())
-	tasks := makeTasks(6, 20, 10, 2, 0, 1)
-	z := uniform(r, 15, 2)
-	o := testSettings(2)
-	o.Steps = 16
-	first := learn(t, tasks[:18], z, o)
-	more, err := Learn(ctx, tasks, z, first, o)
-	require.NoError(t, err)
-	require.Equal(t, first.Base(), more.Base())
-	all := learn(t, tasks, z, o)
-	for i := range more.pop.Mean {
-		assert.InDelta(t, all.pop.Mean[i], more.pop.Mean[i], 0.1)
-	}
-}
-
 // Of many tasks a sample gives the moments, the same one in whatever order
 // they come; as many as the bound are all taken.
 func TestGroupTasks(t *testing.T) {

@@ -24,7 +24,7 @@ type Pass struct {
 // process: so many tasks tell its lengths.
 func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Pass, error) {
 	o.NarrowSD = 0
-	m, err := Learn(ctx, tasks, z, nil, o)
+	m, err := Learn(ctx, tasks, z, o)
 	if err != nil {
 		return nil, err
 	}
