@@ -74,22 +74,17 @@ func percent(p float64) string {
 }
 
 // Report adds a value to the learning curve of a trial, in the unit and direction of the one
-// that [Optimizer.Tell] ends it with, and says whether to go on. Steps, such as epochs, are not
-// negative, rise and mean the same in all trials and past tasks.
-//
-//	p, err := opt.Report(ctx, trial.ID, epoch, loss)
-//	if err == nil && p.Stop && !p.Diverged {
-//		err = opt.TellStopped(ctx, trial.ID)
-//	}
+// that [Optimizer.Tell] ends it with, and says whether to go on: who follows the advice to stop
+// calls [Optimizer.TellStopped], but not where the value was NaN or infinite, which fails the
+// trial, without a cost ([WithBudget]). Steps, such as epochs, are not negative, rise and mean
+// the same in all trials and past tasks.
 //
 // The advice is to stop once the curve, by those of past tasks ([Task.Curves]) and of the run,
 // has taken nine tenths of the chance to become the best, or earlier with [WithCheckpoints]. It
 // takes a best value, and five completed curves where past ones are missing or the prior is one
-// of ranks. A value that is NaN or infinite fails the trial, without a cost ([WithBudget]).
-//
-// Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or
-// [ErrNotFinite] as Tell does; if its advice fails, with [ErrNumerical] or ctx.Err(), the value
-// counts. It waits for an Ask under way.
+// of ranks. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep],
+// or [ErrNotFinite] as Tell does; if its advice fails, with [ErrNumerical] or ctx.Err(), the
+// value counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)

@@ -21,9 +21,9 @@ type Progress struct {
 	Done, Total int
 }
 
-// Learn makes a [Prior] from past tasks: what all tasks have in common as a hypothesis on the
-// next one, which its own values will weigh. The tasks are copied. A list of candidates only
-// serves to choose the index set.
+// Learn makes a [Prior] of past tasks, which are copied: what they have in common as a hypothesis
+// on the next one, which its own values will weigh. Of more than 1,000 tasks with values it is
+// that of a [Learner]. A list of candidates only serves to choose the index set.
 //
 // In tasks of eight values or more, differences count less and less below three quarters of the
 // way from the best value to the median, and not at all beyond three times that way, so that a
@@ -32,12 +32,11 @@ type Progress struct {
 // the others, that lie further below these than ten times their range; three others must be
 // left, not all equal.
 //
-// It fails with [ErrNoTasks] if no task has a value, with [ErrTask], [ErrDimension],
-// [ErrNotFinite] or [ErrOutOfSpace] and a [*DataError] that says where, with [ErrOption],
-// [ErrNumerical], or ctx.Err(). K tasks of n observations on I index points take O(K (n³ + n I)
-// + I³) for each of 16 steps of EM, and O(n³) for each of at most 200 tasks, of at most 512
-// observations, and 60 steps in the fit of the process that all share. Of more than 1,000 tasks
-// with values the prior is that of a [Learner].
+// It fails with [ErrNoTasks] if no task has a value, with a [*DataError] that says where for
+// [ErrTask], [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], with [ErrOption], [ErrNumerical],
+// or ctx.Err(). Of K tasks of n observations on I index points it takes O(K (n³ + n I) + I³) for
+// each of 16 steps of EM, and in the fit of the process that all share, of at most 200 tasks and
+// 512 observations of each, O(n³) a task for each of 60 steps.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)

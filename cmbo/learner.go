@@ -25,23 +25,16 @@ import (
 // moments of a group from.
 var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
-// A Learner makes the hierarchical prior of any number of tasks that come one by one, in
-// passes:
-//
-//	for more := true; more; {
-//		for task := range tasks { // all of them again, in any order
-//			err = l.Add(task)
-//		}
-//		more, err = l.EndPass(ctx)
-//	}
-//	prior, err := l.Prior(ctx)
+// A Learner makes the prior of any number of tasks that come one by one, in passes: give it all
+// of them by Add, in any order, then call EndPass, and begin again as long as that reports more,
+// as [LearnFrom] does. Prior may be called after any pass.
 //
 // The first pass keeps a sample, by the seed and the IDs, of at most 1,000 tasks with values
 // and 1,000 of failures alone. If these are all, the prior is that of [Learn], given them in
 // the order of their IDs, t10 before t2. Else each further pass is one step of EM for the
-// moments of the population. A caller may end after any pass, and divide one among learners
-// ([Learner.Shard]): neither order nor division changes a bit of the prior. A learner holds the
-// sample and, on I index points, 16 I² bytes, and serves one goroutine at a time.
+// moments of the population. A pass may be divided among learners ([Learner.Shard]): neither
+// order nor division changes a bit of the prior. A learner holds the sample and, on I index
+// points, 16 I² bytes, and serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space

@@ -31,18 +31,14 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 
 // WithOutput declares a value that evaluations bring beside the objective, to be told as one of
 // [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the best value of
-// those that hold all limits.
+// those that hold all limits. Without a limit it changes no proposal, unless it is [AsCost].
 //
-//	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AtMost(5)))
-//
-// Its model is then the hierarchical prior of the past tasks that have an output of this name
+// Its model is the hierarchical prior of the past tasks that have an output of this name
 // ([Prior.Outputs]), else a Gaussian process. The acquisition is the improvement over the best
 // value that holds all limits, times the probabilities that the point holds them; until some
 // value does these alone decide, and the acquisition among points of at least 95 % of the
-// largest. An output without a limit changes no proposal, unless it is [AsCost].
-//
-// Names have up to 200 bytes, no control characters and no space at an end, and differ from
-// each other, and from others of past tasks, by more than case, spaces and the signs _-.
+// largest. Names have up to 200 bytes, no control characters and no space at an end, and differ
+// from each other, and from others of past tasks, by more than case, spaces and the signs _-.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {
