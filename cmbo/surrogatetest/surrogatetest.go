@@ -49,28 +49,53 @@ const (
 func TestSurrogate(t testing.TB, dim int, start func() cmbo.Surrogate) {
 	t.Helper()
 	c := &checker{dim: dim, start: start, x: uniform(dim, candidates, "candidates")}
-	c.runs = c.history()
+	all := c.history()
+	c.last = all[len(all)-1]
 	for _, check := range []struct {
 		name string
-		run  func() error
+		on   []cmbo.Data
+		run  func(told) error
 	}{
-		{"predictions", c.predictions}, {"repeatable", c.repeatable}, {"pending", c.pending},
-		{"cancelled", c.cancelled}, {"candidates", c.bound}, {"scores", c.scores},
-		{"restored", c.restored}, {"shares", c.shares}, {"draws", c.draws}, {"noise", c.noise},
+		{"predictions", all, c.predictions}, {"repeatable", all, c.repeatable()}, {"pending", all, c.pending},
+		{"cancelled", all[len(all)-1:], c.cancelled}, {"candidates", all, c.bound}, {"scores", all, c.scores},
+		{"restored", all, c.restored}, {"shares", all, c.shares}, {"draws", all[len(all)-1:], c.draws}, {"noise", all, c.noise},
 	} {
-		if err := check.run(); err != nil {
+		if err := c.each(check.on, check.run); err != nil {
 			t.Errorf("%T: %s: %v", start(), check.name, err)
 		}
 	}
+}
+
+// told is a fresh surrogate that was told n values, and what it says of the candidates then.
+type told struct {
+	n    int
+	d    cmbo.Data
+	s    cmbo.Surrogate
+	says moments
+}
+
+// each runs a check on each history.
+func (c *checker) each(histories []cmbo.Data, check func(told) error) error {
+	for _, d := range histories {
+		s := c.start()
+		says, err := predict(ctx, s, d, c.x)
+		if err == nil {
+			err = check(told{len(d.Y), d, s, says})
+		}
+		if err != nil {
+			return fmt.Errorf("after %d values: %w", len(d.Y), err)
+		}
+	}
+	return nil
 }
 
 type checker struct {
 	dim   int
 	start func() cmbo.Surrogate
 	x     *linalg.Dense
-	runs  []cmbo.Data // of a run, by the number of values
-	y     []float64   // the values told
-	err   error       // why there are fewer
+	last  cmbo.Data // of a run: all that is told
+	y     []float64 // the values told
+	err   error     // why there are fewer
 }
 
 var ctx = context.Background()
@@ -158,289 +183,254 @@ func (m moments) agree(want moments, tolerance float64) error {
 	return nil
 }
 
-// expect tells s the data and compares what it says of x.
-func expect(s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense, want moments, tolerance float64) error {
-	m, err := predict(ctx, s, d, x)
-	if err != nil {
+// still compares what s says of x with what it is to say.
+func still(s cmbo.Surrogate, x *linalg.Dense, want moments, tolerance float64) error {
+	m := newMoments(len(want.mean))
+	if err := s.Predict(ctx, m.mean, m.sd, x); err != nil {
 		return err
 	}
 	return m.agree(want, tolerance)
 }
 
-// fresh calls check with a surrogate that was told each history, and what it says then.
-func (c *checker) fresh(check func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error) error {
-	for n, d := range c.runs {
-		s := c.start()
-		m, err := predict(ctx, s, d, c.x)
-		if err == nil {
-			err = check(n, d, s, m)
+// expect tells s the data and compares what it says of x.
+func expect(s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense, want moments, tolerance float64) error {
+	if err := s.Fit(ctx, d); err != nil {
+		return err
+	}
+	return still(s, x, want, tolerance)
+}
+
+func (c *checker) predictions(t told) error {
+	if t.n == len(c.last.Y) && c.err != nil {
+		return c.err
+	}
+	for i, v := range t.says.mean {
+		if sd := t.says.sd[i]; math.IsNaN(v) || math.IsInf(v, 0) || !(sd >= 0) || math.IsInf(sd, 0) {
+			return fmt.Errorf("%v ± %v at candidate %d", v, sd, i)
 		}
-		if err != nil {
-			return fmt.Errorf("after %d values: %w", n, err)
+	}
+	asGiven := points.Equal(c.x, uniform(c.dim, candidates, "candidates")) && points.Same(t.d.X, uniform(c.dim, values+1, "told")) == t.n
+	if !asGiven || !slices.Equal(t.d.Y, c.y[:t.n]) {
+		return errors.New("what Fit or Predict was given has changed")
+	}
+	for i := range candidates {
+		row := c.x.View(i, 0, 1, c.dim)
+		if err := still(t.s, &row, moments{t.says.mean[i : i+1], t.says.sd[i : i+1]}, rounding); err != nil {
+			return fmt.Errorf("row %d alone: %w", i, err)
 		}
 	}
 	return nil
 }
 
-func (c *checker) predictions() error {
-	if c.err != nil {
-		return c.err
-	}
-	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
-		for i, v := range m.mean {
-			if math.IsNaN(v) || math.IsInf(v, 0) || !(m.sd[i] >= 0) || math.IsInf(m.sd[i], 0) {
-				return fmt.Errorf("%v ± %v at candidate %d", v, m.sd[i], i)
-			}
-		}
-		asGiven := points.Equal(c.x, uniform(c.dim, candidates, "candidates")) && points.Same(d.X, uniform(c.dim, values+1, "told")) == n
-		if !asGiven || !slices.Equal(d.Y, c.y[:n]) {
-			return errors.New("what Fit or Predict was given has changed")
-		}
-		for i := range candidates {
-			row, alone := c.x.View(i, 0, 1, c.dim), newMoments(1)
-			err := s.Predict(ctx, alone.mean, alone.sd, &row)
-			if err == nil {
-				err = alone.agree(moments{m.mean[i : i+1], m.sd[i : i+1]}, rounding)
-			}
-			if err != nil {
-				return fmt.Errorf("row %d alone: %w", i, err)
-			}
-		}
-		return nil
-	})
-}
-
-func (c *checker) repeatable() error {
+func (c *checker) repeatable() func(told) error {
 	grown, other := c.start(), c.start()
-	last := c.runs[len(c.runs)-1]
-	return c.fresh(func(n int, d cmbo.Data, _ cmbo.Surrogate, m moments) error {
-		if err := expect(grown, d, c.x, m, 0); err != nil {
+	return func(t told) error {
+		if err := expect(grown, t.d, c.x, t.says, 0); err != nil {
 			return fmt.Errorf("told one by one: %w", err)
 		}
-		if err := other.Fit(ctx, last); err != nil {
+		if err := other.Fit(ctx, c.last); err != nil {
 			return err
 		}
-		if err := expect(other, d, c.x, m, 0); err != nil {
-			return fmt.Errorf("told %d others before: %w", len(last.Y), err)
+		if err := expect(other, t.d, c.x, t.says, 0); err != nil {
+			return fmt.Errorf("told %d others before: %w", len(c.last.Y), err)
 		}
 		return nil
-	})
+	}
 }
 
-func (c *checker) pending() error {
-	return c.fresh(func(_ int, d cmbo.Data, _ cmbo.Surrogate, before moments) error {
-		two := c.x.View(0, 0, 2, c.dim)
-		d.Pending = &two
-		after, err := predict(ctx, c.start(), d, c.x)
-		if err != nil {
-			return fmt.Errorf("2 pending: %w", err)
+func (c *checker) pending(t told) error {
+	two := c.x.View(0, 0, 2, c.dim)
+	t.d.Pending = &two
+	after, err := predict(ctx, c.start(), t.d, c.x)
+	if err != nil {
+		return fmt.Errorf("2 pending: %w", err)
+	}
+	for i := range 2 {
+		if before := t.says.sd[i]; !(after.sd[i] <= before*(1+rounding)) {
+			return fmt.Errorf("the deviation at a point is %v, and %v while it is pending", before, after.sd[i])
 		}
-		for i := range 2 {
-			if !(after.sd[i] <= before.sd[i]*(1+rounding)) {
-				return fmt.Errorf("the deviation at a point is %v, and %v while it is pending", before.sd[i], after.sd[i])
-			}
-		}
-		return nil
-	})
+	}
+	return nil
 }
 
-func (c *checker) cancelled() error {
+func (c *checker) cancelled(t told) error {
 	done, cancel := context.WithCancel(ctx)
 	cancel()
-	d := c.runs[len(c.runs)-1]
 	s := c.start()
-	if _, err := predict(done, s, d, c.x); err != nil && !errors.Is(err, context.Canceled) {
+	if _, err := predict(done, s, t.d, c.x); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("cancelled, it fails with %w", err)
 	}
-	m, err := predict(ctx, s, d, c.x)
-	if err != nil {
+	if err := expect(s, t.d, c.x, t.says, 0); err != nil {
 		return fmt.Errorf("after a call that was cancelled: %w", err)
 	}
-	return expect(c.start(), d, c.x, m, 0)
+	return nil
 }
 
-func (c *checker) bound() error {
-	return c.fresh(func(_ int, d cmbo.Data, _ cmbo.Surrogate, m moments) error {
-		s := c.start()
-		b, ok := s.(cmbo.Binder)
-		if !ok {
-			return nil
-		}
-		if err := b.Bind(ctx, c.x); err != nil {
-			return err
-		}
-		if err := expect(s, d, c.x, m, rounding); err != nil {
-			return fmt.Errorf("bound: %w", err)
-		}
-		var other linalg.Dense
-		other.Copy(c.x)
-		if err := expect(s, d, &other, m, rounding); err != nil {
-			return fmt.Errorf("bound, at other points: %w", err)
-		}
+func (c *checker) bound(t told) error {
+	s := c.start()
+	b, ok := s.(cmbo.Binder)
+	if !ok {
 		return nil
-	})
+	}
+	if err := b.Bind(ctx, c.x); err != nil {
+		return err
+	}
+	if err := expect(s, t.d, c.x, t.says, rounding); err != nil {
+		return fmt.Errorf("bound: %w", err)
+	}
+	var other linalg.Dense
+	other.Copy(c.x)
+	if err := expect(s, t.d, &other, t.says, rounding); err != nil {
+		return fmt.Errorf("bound, at other points: %w", err)
+	}
+	return nil
 }
 
-func (c *checker) scores() error {
-	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
-		r, ok := s.(cmbo.Scorer)
-		if !ok {
-			return nil
+func (c *checker) scores(t told) error {
+	r, ok := t.s.(cmbo.Scorer)
+	if !ok {
+		return nil
+	}
+	best := math.NaN()
+	if t.n > 0 {
+		best = slices.Max(t.d.Y)
+	}
+	for _, f := range []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}} {
+		if t.n == 0 && f != (acq.UCB{Beta: 2}) {
+			f = acq.EI{}
 		}
-		best := math.NaN()
-		if n > 0 {
-			best = slices.Max(d.Y)
+		if _, err := twice(func(dst []float64) error { return r.Score(ctx, dst, c.x, f, best) }); err != nil {
+			return fmt.Errorf("%v: %w", f, err)
 		}
-		for _, f := range []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}} {
-			if n == 0 && f != (acq.UCB{Beta: 2}) {
-				f = acq.EI{}
-			}
-			first, again := make([]float64, candidates), make([]float64, candidates)
-			for _, dst := range [][]float64{first, again} {
-				if err := r.Score(ctx, dst, c.x, f, best); err != nil {
-					return fmt.Errorf("%v: %w", f, err)
-				}
-			}
-			if slices.ContainsFunc(first, math.IsNaN) || !slices.Equal(first, again) {
-				return fmt.Errorf("%v: %v, and then %v", f, first, again)
-			}
-		}
-		after := newMoments(candidates)
-		err := s.Predict(ctx, after.mean, after.sd, c.x)
-		if err == nil {
-			err = after.agree(m, 0)
+	}
+	if err := still(t.s, c.x, t.says, 0); err != nil {
+		return fmt.Errorf("after Score: %w", err)
+	}
+	return nil
+}
+
+// twice returns what fill makes of the candidates; a second call must make the same, and no NaN.
+func twice(fill func(dst []float64) error) ([]float64, error) {
+	first, again := make([]float64, candidates), make([]float64, candidates)
+	if err := errors.Join(fill(first), fill(again)); err != nil {
+		return nil, err
+	}
+	if !slices.Equal(first, again) {
+		return nil, fmt.Errorf("%v, and then %v", first, again)
+	}
+	return first, nil
+}
+
+func (c *checker) restored(t told) error {
+	if k, ok := t.s.(cmbo.StateKeeper); ok {
+		state, err := k.State(ctx)
+		if err == nil && state != nil {
+			err = k.CheckState(state)
 		}
 		if err != nil {
-			return fmt.Errorf("after Score: %w", err)
+			return fmt.Errorf("state: %w", err)
 		}
+		if state != nil && k.CheckState(longer(state)) == nil {
+			return fmt.Errorf("CheckState takes a state of %d numbers, and one of %d", len(state), len(longer(state)))
+		}
+	}
+	r, ok := t.s.(cmbo.Refitter)
+	if !ok {
 		return nil
-	})
+	}
+	count, params := r.Fitted()
+	if params == nil {
+		return nil
+	}
+	if err := r.CheckFitted(params); err != nil || count < 0 || count > t.n {
+		return fmt.Errorf("parameters fitted to %d of %d values: %w", count, t.n, err)
+	}
+	if r.CheckFitted(longer(params)) == nil {
+		return fmt.Errorf("CheckFitted takes %d parameters, and %d", len(params), len(longer(params)))
+	}
+	t.d.Fitted = maps.Clone(t.d.Fitted)
+	t.d.Fitted[count] = slices.Clone(params)
+	if err := expect(c.start(), t.d, c.x, t.says, 0); err != nil {
+		return fmt.Errorf("with its own parameters: %w", err)
+	}
+	return nil
 }
 
-func (c *checker) restored() error {
-	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, m moments) error {
-		if k, ok := s.(cmbo.StateKeeper); ok {
-			state, err := k.State(ctx)
-			if err == nil && state != nil {
-				err = k.CheckState(state)
-			}
-			if err != nil {
-				return fmt.Errorf("state: %w", err)
-			}
-			if state != nil && k.CheckState(longer(state)) == nil {
-				return fmt.Errorf("CheckState takes a state of %d numbers, and one of %d", len(state), len(longer(state)))
-			}
+func (c *checker) shares(t told) error {
+	whole := func(sum float64) bool { return math.Abs(sum-1) <= 1e-9 }
+	if w, ok := t.s.(cmbo.Weigher); ok {
+		sum := 0.0
+		for _, v := range w.Weights() {
+			sum += v
 		}
-		r, ok := s.(cmbo.Refitter)
-		if !ok {
-			return nil
-		}
-		count, params := r.Fitted()
-		if params == nil {
-			return nil
-		}
-		if err := r.CheckFitted(params); err != nil || count < 0 || count > n {
-			return fmt.Errorf("parameters fitted to %d of %d values: %w", count, n, err)
-		}
-		if r.CheckFitted(longer(params)) == nil {
-			return fmt.Errorf("CheckFitted takes %d parameters, and %d", len(params), len(longer(params)))
-		}
-		d.Fitted = maps.Clone(d.Fitted)
-		d.Fitted[count] = slices.Clone(params)
-		if err := expect(c.start(), d, c.x, m, 0); err != nil {
-			return fmt.Errorf("with its own parameters: %w", err)
-		}
-		return nil
-	})
-}
-
-func (c *checker) shares() error {
-	return c.fresh(func(n int, d cmbo.Data, s cmbo.Surrogate, _ moments) error {
-		sum, any := 0.0, false
-		if w, ok := s.(cmbo.Weigher); ok {
-			for _, v := range w.Weights() {
-				sum, any = sum+v, true
-			}
-		}
-		if any && !(math.Abs(sum-1) <= 1e-9) {
+		if len(w.Weights()) > 0 && !whole(sum) {
 			return fmt.Errorf("weights add up to %v", sum)
 		}
-		m, ok := s.(cmbo.Mixture)
-		if !ok {
-			return nil
-		}
-		sum, any = 0, false
-		for _, h := range m.Hypotheses() {
-			sum, any = sum+h.Mass, true
-			if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
-				return fmt.Errorf("share %+v", h)
-			}
-		}
-		if any && !(math.Abs(sum-1) <= 1e-9) {
-			return fmt.Errorf("shares add up to %v", sum)
-		}
-		for i, mean := range m.PriorMeans() {
-			if len(mean) != n {
-				return fmt.Errorf("prior mean %d has %d of %d points told", i, len(mean), n)
-			}
-		}
-		ids, means, err := m.TaskMeans(ctx, c.x)
-		if err != nil || len(ids) != len(means) {
-			return fmt.Errorf("%d means of %d tasks: %w", len(means), len(ids), err)
-		}
-		for i, mean := range means {
-			if len(mean) != candidates {
-				return fmt.Errorf("%d means of task %q at %d points", len(mean), ids[i], candidates)
-			}
-		}
+	}
+	m, ok := t.s.(cmbo.Mixture)
+	if !ok {
 		return nil
-	})
+	}
+	sum := 0.0
+	for _, h := range m.Hypotheses() {
+		sum += h.Mass
+		if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
+			return fmt.Errorf("share %+v", h)
+		}
+	}
+	if len(m.Hypotheses()) > 0 && !whole(sum) {
+		return fmt.Errorf("shares add up to %v", sum)
+	}
+	for i, mean := range m.PriorMeans() {
+		if len(mean) != t.n {
+			return fmt.Errorf("prior mean %d has %d of %d points told", i, len(mean), t.n)
+		}
+	}
+	ids, means, err := m.TaskMeans(ctx, c.x)
+	if err != nil || len(ids) != len(means) {
+		return fmt.Errorf("%d means of %d tasks: %w", len(means), len(ids), err)
+	}
+	for i, mean := range means {
+		if len(mean) != candidates {
+			return fmt.Errorf("%d means of task %q at %d points", len(mean), ids[i], candidates)
+		}
+	}
+	return nil
 }
 
 // draws allows a mean of 400 draws five standard errors: one candidate of 1.7 million
 // is beyond.
-func (c *checker) draws() error {
-	s := c.start()
-	r, ok := s.(cmbo.Sampler)
+func (c *checker) draws(t told) error {
+	r, ok := t.s.(cmbo.Sampler)
 	if !ok {
 		return nil
 	}
-	m, err := predict(ctx, s, c.runs[len(c.runs)-1], c.x)
-	if err != nil {
-		return err
-	}
 	sum := make([]float64, candidates)
 	for i := range uint64(draws) {
-		first, again := make([]float64, candidates), make([]float64, candidates)
-		for _, dst := range [][]float64{first, again} {
-			if err := r.Sample(ctx, dst, c.x, rand.New(rand.NewPCG(7, i))); err != nil {
-				return err
-			}
+		drawn, err := twice(func(dst []float64) error { return r.Sample(ctx, dst, c.x, rand.New(rand.NewPCG(7, i))) })
+		if err != nil {
+			return fmt.Errorf("draws from the same source: %w", err)
 		}
-		if !slices.Equal(first, again) {
-			return errors.New("two draws from the same source differ")
-		}
-		for j, v := range first {
+		for j, v := range drawn {
 			sum[j] += v / draws
 		}
 	}
 	for j, v := range sum {
-		if bound := 5*m.sd[j]/math.Sqrt(draws) + rounding*(m.sd[j]+math.Abs(m.mean[j])); !(math.Abs(v-m.mean[j]) <= bound) {
-			return fmt.Errorf("%d draws have the mean %v at candidate %d, predicted is %v ± %v", draws, v, j, m.mean[j], m.sd[j])
+		mean, sd := t.says.mean[j], t.says.sd[j]
+		if bound := 5*sd/math.Sqrt(draws) + rounding*(sd+math.Abs(mean)); !(math.Abs(v-mean) <= bound) {
+			return fmt.Errorf("%d draws have the mean %v at candidate %d, predicted is %v ± %v", draws, v, j, mean, sd)
 		}
 	}
 	return nil
 }
 
-func (c *checker) noise() error {
-	return c.fresh(func(_ int, _ cmbo.Data, s cmbo.Surrogate, _ moments) error {
-		if e, ok := s.(cmbo.NoiseEstimator); ok {
-			if v := e.NoiseVariance(); v < 0 || math.IsInf(v, 0) {
-				return fmt.Errorf("a noise variance of %v", v)
-			}
+func (c *checker) noise(t told) error {
+	if e, ok := t.s.(cmbo.NoiseEstimator); ok {
+		if v := e.NoiseVariance(); v < 0 || math.IsInf(v, 0) {
+			return fmt.Errorf("a noise variance of %v", v)
 		}
-		return nil
-	})
+	}
+	return nil
 }
 
 // longer returns v with so many numbers more that no setting accounts for them.
