@@ -449,34 +449,20 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
 	for _, tr := range o.h.Trials {
 		if tr.Status == runlog.Failed {
-			t.FailedOutputs.Append(len(t.Failed), tr.Outputs)
-			t.Failed = append(t.Failed, slices.Clone(tr.X))
+			space.Fail(&t, slices.Clone(tr.X), tr.Outputs)
 		}
 	}
 	rows, estimated := o.h.Learned()
 	if len(rows)+len(t.Failed) == 0 {
 		return Task{}, space.InTask(space.Errorf(ErrTask, "no observations"), id)
 	}
-	known, curves := false, false
 	for i, ob := range rows {
-		t.X = append(t.X, slices.Clone(ob.X))
-		t.Outputs.Append(len(t.Y), ob.Outputs)
-		t.Y = append(t.Y, ob.Y)
-		t.NoiseVariance = append(t.NoiseVariance, ob.NoiseVariance)
-		known = known || ob.NoiseVariance > 0
 		var c space.Curve
 		if ob.Trial > 0 {
 			shown := o.h.Shown(ob.Trial)
 			c = space.Curve{Steps: slices.Clone(shown.Steps), Values: slices.Clone(shown.Values), Stopped: estimated != nil && estimated[i]}
 		}
-		t.Curves = append(t.Curves, c)
-		curves = curves || len(c.Steps) > 0
-	}
-	if !curves {
-		t.Curves = nil
-	}
-	if !known {
-		t.NoiseVariance = nil
+		space.Observe(&t, slices.Clone(ob.X), ob.Y, ob.NoiseVariance, ob.Outputs, c)
 	}
 	return t, nil
 }

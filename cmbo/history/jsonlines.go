@@ -173,8 +173,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !d.empty(d.curve) {
-		r.curve = new(cmbo.Curve)
-		err := json.Unmarshal(d.values[d.curve], r.curve)
+		err := json.Unmarshal(d.values[d.curve], &r.curve)
 		if err == nil {
 			err = r.curve.Check()
 		}

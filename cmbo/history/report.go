@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -134,13 +135,13 @@ type collector struct {
 	index  map[string]int // of a task in the result, by ID
 }
 
-func newCollector(space *cmbo.Space, p Policy) (*collector, error) {
+func newCollector(s *cmbo.Space, p Policy) (*collector, error) {
 	if p > Skip {
 		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, p)
 	}
 	c := &collector{policy: p, result: new(Result), index: make(map[string]int)}
 	c.report = &c.result.Report
-	c.setSpace(space)
+	c.setSpace(s)
 	return c, nil
 }
 
@@ -185,10 +186,9 @@ func (c *collector) take(r row, line int) error {
 	t := c.task(r.id)
 	if r.outcome == hasFailed {
 		report.Failed++
-		t.FailedOutputs.Append(len(t.Failed), r.outputs)
-		t.Failed = append(t.Failed, r.x)
+		space.Fail(t, r.x, r.outputs)
 	} else {
-		observe(t, &r)
+		space.Observe(t, r.x, r.y, r.noise, r.outputs, r.curve)
 	}
 	if r.context != nil {
 		if e := describe(t, r.context); e != nil {
@@ -197,28 +197,6 @@ func (c *collector) take(r row, line int) error {
 		}
 	}
 	return nil
-}
-
-// observe adds a value to its task.
-func observe(t *cmbo.Task, r *row) {
-	if t.NoiseVariance == nil && r.noise > 0 {
-		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
-	}
-	t.X = append(t.X, r.x)
-	t.Outputs.Append(len(t.Y), r.outputs)
-	t.Y = append(t.Y, r.y)
-	if t.NoiseVariance != nil {
-		t.NoiseVariance = append(t.NoiseVariance, r.noise)
-	}
-	if r.curve == nil && t.Curves == nil {
-		return
-	}
-	for len(t.Curves) < len(t.Y) {
-		t.Curves = append(t.Curves, cmbo.Curve{})
-	}
-	if r.curve != nil {
-		t.Curves[len(t.Y)-1] = *r.curve
-	}
 }
 
 // describe adds what a row says of its task.

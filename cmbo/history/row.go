@@ -13,7 +13,7 @@ type row struct {
 	y, noise float64
 	outputs  map[string]float64
 	context  cmbo.Context
-	curve    *cmbo.Curve
+	curve    cmbo.Curve
 	outcome  outcome
 	snapped  bool
 	bad      *RowError // of a row that cannot be taken
@@ -38,8 +38,8 @@ func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
 		if t.NoiseVariance != nil {
 			r.noise = t.NoiseVariance[k]
 		}
-		if t.Curves != nil && len(t.Curves[k].Steps) > 0 {
-			r.curve = &t.Curves[k]
+		if t.Curves != nil {
+			r.curve = t.Curves[k]
 		}
 	}
 	add := func(c cell) {
@@ -65,7 +65,7 @@ func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
 		v, known := r.outputs[o.name]
 		number(o.column, v, known, n.Outputs != nil)
 	}
-	if r.curve != nil && n.curve != "" {
+	if len(r.curve.Steps) > 0 && n.curve != "" {
 		text, _ := json.Marshal(r.curve) // whose values are finite
 		add(cell{column: n.curve, text: string(text), plain: true})
 	}

@@ -375,18 +375,17 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 				a.Snapped++
 			}
 			if k >= len(t.X) {
-				q.FailedOutputs.Append(len(q.Failed), t.FailedOutputs.Row(k-len(t.X)))
-				q.Failed = append(q.Failed, row)
+				Fail(&q, row, t.FailedOutputs.Row(k-len(t.X)))
 				continue
 			}
-			q.Outputs.Append(len(q.Y), t.Outputs.Row(k))
-			q.X, q.Y = append(q.X, row), append(q.Y, t.Y[k])
+			noise, curve := 0.0, Curve{}
 			if t.NoiseVariance != nil {
-				q.NoiseVariance = append(q.NoiseVariance, t.NoiseVariance[k])
+				noise = t.NoiseVariance[k]
 			}
 			if t.Curves != nil {
-				q.Curves = append(q.Curves, t.Curves[k])
+				curve = t.Curves[k]
 			}
+			Observe(&q, row, t.Y[k], noise, t.Outputs.Row(k), curve)
 		}
 		if len(q.X)+len(q.Failed) > 0 {
 			out = append(out, q)

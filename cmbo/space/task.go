@@ -154,6 +154,31 @@ func (c *Curve) Check() error {
 	return nil
 }
 
+// Observe adds to t the value y at x, which t keeps, its noise variance, 0 if that is not known, and
+// what the evaluation brought beside the value and before it.
+func Observe(t *Task, x []float64, y, noise float64, outputs map[string]float64, curve Curve) {
+	if t.NoiseVariance == nil && noise > 0 {
+		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
+	}
+	if t.NoiseVariance != nil {
+		t.NoiseVariance = append(t.NoiseVariance, noise)
+	}
+	if t.Curves == nil && (len(curve.Steps) > 0 || curve.Stopped) {
+		t.Curves = make([]Curve, len(t.Y), cap(t.Y))
+	}
+	if t.Curves != nil {
+		t.Curves = append(t.Curves, curve)
+	}
+	t.Outputs.Append(len(t.Y), outputs)
+	t.X, t.Y = append(t.X, x), append(t.Y, y)
+}
+
+// Fail adds to t a failure at x, which t keeps, and what the evaluation brought all the same.
+func Fail(t *Task, x []float64, outputs map[string]float64) {
+	t.FailedOutputs.Append(len(t.Failed), outputs)
+	t.Failed = append(t.Failed, x)
+}
+
 // CloneCurves returns a copy of curves, nil for none.
 func CloneCurves(curves []Curve) []Curve {
 	out := slices.Clone(curves)
