@@ -93,16 +93,6 @@ type Estimate struct {
 	paused bool
 }
 
-// label says whether the evaluation of a point succeeded, and whether it brought a value.
-type label struct {
-	x       []float64
-	ok      bool
-	value   bool
-	asked   bool // proposed by the run, not observed
-	paused  bool // it can go on
-	outputs map[string]float64
-}
-
 // Trial is what the log says of one trial.
 type Trial struct {
 	Status Status
@@ -123,8 +113,8 @@ type Log struct {
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
 	Estimates    []Estimate     // of trials that were stopped
-	labels       []label        // of the points evaluated, in the order of the answers
-	Failures     int            // among them
+	answers      []Event        // told, failed, observed, stopped, each with its point
+	Failures     int            // among the answers
 	Seen         [][]float64    // every point asked or observed
 	Used         map[string]int // rows that are not to be proposed: how many reasons
 	paused       map[string]int // by row: the trial whose evaluation can go on
@@ -141,6 +131,12 @@ func NewLog(s *space.Space, outputs ...Output) *Log {
 
 // Apply appends an event that has been validated.
 func (h *Log) Apply(e Event) {
+	h.Events = append(h.Events, e)
+	var t *Trial
+	if e.Trial > 0 && e.Kind != EventAsked {
+		t = &h.Trials[e.Trial-1]
+		e.X = t.X
+	}
 	switch e.Kind {
 	case EventAsked:
 		h.Trials = append(h.Trials, Trial{Index: e.Index, X: e.X, State: e.State, Resumes: h.paused[points.Key(e.X)]})
@@ -150,24 +146,21 @@ func (h *Log) Apply(e Event) {
 			h.Queue = h.Queue[1:]
 		}
 	case EventTold:
-		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Told, e.Outputs
-		delete(h.paused, points.Key(t.X))
-		h.Observations = append(h.Observations, Observation{t.X, e.Y, e.Noise, e.Trial, e.Outputs})
-		h.labels = append(h.labels, label{t.X, true, true, true, false, e.Outputs})
+		delete(h.paused, points.Key(e.X))
+		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, e.Trial, e.Outputs})
+		h.answers = append(h.answers, e)
 	case EventFailed:
-		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Failed, e.Outputs
-		h.labels = append(h.labels, label{t.X, false, false, true, false, e.Outputs})
-		delete(h.paused, points.Key(t.X))
+		delete(h.paused, points.Key(e.X))
+		h.answers = append(h.answers, e)
 		h.Failures++
 	case EventCancelled:
-		t := &h.Trials[e.Trial-1]
 		t.Status = Cancelled
-		h.release(t.X)
+		h.release(e.X)
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
-		h.labels = append(h.labels, label{e.X, true, true, false, false, e.Outputs})
+		h.answers = append(h.answers, e)
 		h.Seen = append(h.Seen, e.X)
 		h.Used[points.Key(e.X)]++
 	case EventFitted:
@@ -175,22 +168,20 @@ func (h *Log) Apply(e Event) {
 	case EventEnqueued:
 		h.Queue = append(h.Queue, e.X)
 	case EventReported:
-		c := &h.Trials[e.Trial-1].Curve
+		c := &t.Curve
 		c.Steps, c.Values = append(slices.Clip(c.Steps), e.Step), append(slices.Clip(c.Values), e.Y)
 	case EventStopped:
-		t := &h.Trials[e.Trial-1]
 		t.Status, t.Outputs = Stopped, e.Outputs
-		h.labels = append(h.labels, label{t.X, true, false, true, e.Paused, nil})
+		h.answers = append(h.answers, e)
 		if e.Paused {
-			h.paused[points.Key(t.X)] = e.Trial
-			h.release(t.X)
-			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, t.X) })
+			h.paused[points.Key(e.X)] = e.Trial
+			h.release(e.X)
+			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, e.X) })
 		}
 		if e.Noise > 0 {
-			h.Estimates = append(h.Estimates, Estimate{Observation{t.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations), e.Paused})
+			h.Estimates = append(h.Estimates, Estimate{Observation{e.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations), e.Paused})
 		}
 	}
-	h.Events = append(h.Events, e)
 }
 
 // release makes a point proposable again, if nothing else uses it.
@@ -325,14 +316,15 @@ func (h *Log) Stalled(minimize bool) int {
 		best = h.best(minimize, func(int) bool { return true })
 	}
 	stalled, value := 0, -1
-	for _, l := range h.labels {
-		if l.value {
+	for _, e := range h.answers {
+		brought := e.Kind == EventTold || e.Kind == EventObserved
+		if brought {
 			value++
 		}
 		switch {
-		case l.value && value == best:
+		case brought && value == best:
 			stalled = 0
-		case l.asked && !l.paused:
+		case e.Trial > 0 && !e.Paused:
 			stalled++
 		}
 	}
@@ -350,19 +342,19 @@ func (h *Log) Encoded(observations []Observation) *linalg.Dense {
 
 // EncodedLabels returns the points evaluated in the unit cube, and their labels.
 func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
-	rows := make([][]float64, len(h.labels))
-	for i, l := range h.labels {
-		rows[i] = l.x
-		z = append(z, hierarchy.Failed)
-		if l.ok {
-			z[i] = hierarchy.Succeeded
+	rows := make([][]float64, len(h.answers))
+	for i, e := range h.answers {
+		rows[i] = e.X
+		z = append(z, hierarchy.Succeeded)
+		if e.Kind == EventFailed {
+			z[i] = hierarchy.Failed
 		}
 	}
 	return h.space.EncodeAll(rows), z
 }
 
 // Ended returns the number of evaluations that succeeded or failed.
-func (h *Log) Ended() int { return len(h.labels) }
+func (h *Log) Ended() int { return len(h.answers) }
 
 // EncodedPending returns the points of the open trials in the unit cube.
 func (h *Log) EncodedPending() *linalg.Dense {
@@ -377,7 +369,7 @@ func (h *Log) EncodedPending() *linalg.Dense {
 func (h *Log) Clone() *Log {
 	c := *h
 	c.Estimates = slices.Clip(h.Estimates)
-	c.Events, c.Observations, c.Seen, c.Queue, c.labels = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.labels)
+	c.Events, c.Observations, c.Seen, c.Queue, c.answers = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.answers)
 	c.Trials, c.Used, c.paused, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.paused), maps.Clone(h.Fitted)
 	return &c
 }

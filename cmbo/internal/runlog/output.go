@@ -185,9 +185,9 @@ func (h *Log) Nearest(minimize bool) int {
 // unit cube, and its values.
 func (h *Log) EncodedOutput(name string) (x *linalg.Dense, values []float64) {
 	var rows [][]float64
-	for _, l := range h.labels {
-		if v, ok := l.outputs[name]; ok {
-			rows, values = append(rows, l.x), append(values, v)
+	for _, e := range h.answers {
+		if v, ok := e.Outputs[name]; ok && e.Kind != EventStopped {
+			rows, values = append(rows, e.X), append(values, v)
 		}
 	}
 	return h.space.EncodeAll(rows), values
