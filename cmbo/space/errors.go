@@ -79,7 +79,7 @@ func (e *DataError) of(name string) *DataError {
 	return e
 }
 
-// InTask adds the task's ID to a DataError; other errors are wrapped.
+// InTask adds the task's ID to a DataError; other errors are wrapped, and nil stays nil.
 func InTask(err error, id string) error {
 	return located(err, func(e *DataError) { e.Task = id }, "task %q", id)
 }
@@ -97,7 +97,10 @@ func atColumn(err error, column int) error {
 // located returns a copy of a DataError with a place, and another error behind its name.
 func located(err error, set func(*DataError), name string, place any) error {
 	var de *DataError
-	if !errors.As(err, &de) {
+	switch {
+	case err == nil:
+		return nil
+	case !errors.As(err, &de):
 		return fmt.Errorf(name+": %w", place, err)
 	}
 	c := *de

@@ -194,17 +194,19 @@ func (t *Task) CheckForm() error {
 	if t.ID == "" {
 		return Errorf(ErrTask, "empty ID")
 	}
-	if len(t.X)+len(t.Failed) == 0 {
-		return InTask(Errorf(ErrTask, "no observations"), t.ID)
-	}
-	if len(t.X) != len(t.Y) {
-		return InTask(Errorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y)), t.ID)
-	}
-	if t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y) {
-		return InTask(Errorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y)), t.ID)
-	}
-	if t.Curves != nil && len(t.Curves) != len(t.Y) {
-		return InTask(Errorf(ErrDimension, "%d curves for %d values", len(t.Curves), len(t.Y)), t.ID)
+	return InTask(t.checkForm(), t.ID)
+}
+
+func (t *Task) checkForm() error {
+	switch {
+	case len(t.X)+len(t.Failed) == 0:
+		return Errorf(ErrTask, "no observations")
+	case len(t.X) != len(t.Y):
+		return Errorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y))
+	case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
+		return Errorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
+	case t.Curves != nil && len(t.Curves) != len(t.Y):
+		return Errorf(ErrDimension, "%d curves for %d values", len(t.Curves), len(t.Y))
 	}
 	for i := range t.Curves {
 		err := t.Curves[i].Check()
@@ -212,7 +214,7 @@ func (t *Task) CheckForm() error {
 			err = Errorf(ErrTask, "the end of a curve that was stopped has no variance")
 		}
 		if err != nil {
-			return InTask(AtRow(err, i), t.ID)
+			return AtRow(err, i)
 		}
 	}
 	for i, y := range t.Y {
@@ -221,17 +223,13 @@ func (t *Task) CheckForm() error {
 			err = CheckNoise(t.NoiseVariance[i])
 		}
 		if err != nil {
-			return InTask(AtRow(err, i), t.ID)
+			return AtRow(err, i)
 		}
 	}
-	err := t.Outputs.check(len(t.Y), "values")
-	if err == nil {
-		err = t.FailedOutputs.check(len(t.Failed), "failures")
+	if err := t.Outputs.check(len(t.Y), "values"); err != nil {
+		return err
 	}
-	if err != nil {
-		return InTask(err, t.ID)
-	}
-	return nil
+	return t.FailedOutputs.check(len(t.Failed), "failures")
 }
 
 // CheckTasks validates tasks, IDs included, and returns them with rows of the space: those
