@@ -51,19 +51,10 @@ func beyond(field string, most int64, format string, args ...any) *RowError {
 
 // bounded ends the reading beyond so many bytes; 0 is no limit. A nil reader fails.
 func bounded(r io.Reader, most int64) io.Reader {
-	switch {
-	case r == nil:
-		return noReader{}
-	case most == 0:
+	if r != nil && most == 0 {
 		return r
 	}
 	return &byteLimit{r: r, most: most, left: most}
-}
-
-type noReader struct{}
-
-func (noReader) Read([]byte) (int, error) {
-	return 0, fmt.Errorf("%w: a nil io.Reader", cmbo.ErrOption)
 }
 
 type byteLimit struct {
@@ -72,6 +63,9 @@ type byteLimit struct {
 }
 
 func (b *byteLimit) Read(p []byte) (int, error) {
+	if b.r == nil {
+		return 0, fmt.Errorf("%w: a nil io.Reader", cmbo.ErrOption)
+	}
 	// One byte more than allowed tells a longer input from one that ends.
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {

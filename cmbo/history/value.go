@@ -39,10 +39,7 @@ func number(text string, unread error) (float64, *RowError) {
 
 // checkValue checks a measured value as package cmbo will.
 func checkValue(y float64) *RowError {
-	switch {
-	case math.IsNaN(y) || math.IsInf(y, 0):
-		return rowErrorf(cmbo.ErrNotFinite, "not finite")
-	case math.Abs(y) > points.MaxValue:
+	if !points.Admitted(y) {
 		return rowErrorf(cmbo.ErrNotFinite, "beyond ±%g", points.MaxValue)
 	}
 	return nil
