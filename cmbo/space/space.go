@@ -97,19 +97,16 @@ func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
 	}
-	c := &Space{params: s.params, names: s.names, dim: s.dim}
+	c := s.WithoutCandidates()
 	c.rows = make([][]float64, len(rows))
 	c.first = make([]int, len(rows))
 	c.lookup = make(map[string]int, len(rows))
 	c.encoded = linalg.NewDense(len(rows), s.dim, nil)
-	flat := make([]float64, len(rows)*len(s.params))
 	for i, r := range rows {
-		if err := s.Check(r); err != nil {
+		var err error
+		if c.rows[i], err = s.Canonical(r); err != nil {
 			return nil, AtRow(err, i)
 		}
-		c.rows[i] = flat[i*len(s.params) : (i+1)*len(s.params) : (i+1)*len(s.params)]
-		copy(c.rows[i], r)
-		s.round(c.rows[i])
 		s.encodeTo(c.encoded.Row(i), c.rows[i])
 		key := points.Key(c.rows[i])
 		if j, dup := c.lookup[key]; dup {
@@ -205,15 +202,10 @@ func (s *Space) Canonical(row []float64) ([]float64, error) {
 		return nil, err
 	}
 	row = slices.Clone(row)
-	s.round(row)
-	return row, nil
-}
-
-// round makes a checked row canonical.
-func (s *Space) round(row []float64) {
 	for i, p := range s.params {
 		row[i] = p.round(row[i])
 	}
+	return row, nil
 }
 
 // Encode returns the coordinates of a point in the unit cube, one a parameter
