@@ -175,7 +175,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	for i := range tasks {
 		for _, o := range n.context {
 			text, choice := tasks[i].Context[o.name].(string)
-			if back, _ := n.descriptor(text); choice && back != text {
+			if back, _ := n.descriptor(field{text: text}); choice && back != text {
 				return fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, tasks[i].ID, text, o.name)
 			}
 		}

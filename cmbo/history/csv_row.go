@@ -79,7 +79,7 @@ func (h *header) has(column string) bool {
 	return ok
 }
 
-// text implements [fields]: that of a cell, empty if the column is missing.
+// text is that of a cell, empty if the column is missing.
 func (h *header) text(column string) string {
 	if i, ok := h.at[column]; ok {
 		return h.fields[i]
@@ -87,21 +87,9 @@ func (h *header) text(column string) string {
 	return ""
 }
 
-func (h *header) paramText(i int) string { return h.text(h.columns[i]) }
+func (h *header) field(column string) field { return field{text: h.text(column)} }
 
-func (h *header) empty(column string) bool { return strings.TrimSpace(h.text(column)) == "" }
-
-func (h *header) param(i int, c column) (float64, *RowError) {
-	return h.fromText(i, c, h.paramText(i))
-}
-
-func (h *header) number(column string, check func(float64) *RowError) (float64, *RowError) {
-	return h.numberOf(column, h.text(column), check)
-}
-
-func (h *header) descriptor(column string) (any, *RowError) {
-	return h.form.descriptor(h.text(column))
-}
+func (h *header) parameter(i int) field { return h.field(h.columns[i]) }
 
 // rowLimit hands on the bytes of a CSV file until a row has too many bytes or
 // fields. Whoever reads rows through it renews the number of bytes for each.

@@ -161,7 +161,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	}
 	id, bad := d.id(d.values[d.task])
 	if bad != nil {
-		return r.failed(bad.in(d.task, d.text(d.task)))
+		return r.failed(bad.in(d.task, string(d.values[d.task])))
 	}
 	if r.id = id; e != nil {
 		return r.failed(e)
@@ -172,7 +172,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	if _, ok := d.values[d.noise]; d.needNoise && !ok {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
-	if !d.empty(d.curve) {
+	if !isNull(d.values[d.curve]) {
 		err := json.Unmarshal(d.values[d.curve], &r.curve)
 		if err == nil {
 			err = r.curve.Check()
@@ -181,29 +181,33 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 			err = errors.New("it was stopped, and the value has no noise variance")
 		}
 		if err != nil {
-			return r.failed(rowErrorf(cmbo.ErrCorrupt, "%v", err).in(d.curve, d.text(d.curve)))
+			return r.failed(rowErrorf(cmbo.ErrCorrupt, "%v", err).in(d.curve, string(d.values[d.curve])))
 		}
 	}
 	return r
 }
 
-// parameter returns the JSON of parameter i, nil if it is missing.
-func (d *lineDecoder) parameter(i int) []byte {
+func (d *lineDecoder) parameter(i int) field {
 	switch c := d.columns[i]; {
 	case d.nested:
-		return d.object[c]
+		return d.fieldOf(d.object[c])
 	case d.taken[c]:
-		return nil
+		return d.fieldOf(nil)
 	default:
-		return d.values[c]
+		return d.field(c)
 	}
 }
 
-func (d *lineDecoder) text(column string) string { return string(d.values[column]) }
+func (d *lineDecoder) field(column string) field { return d.fieldOf(d.values[column]) }
 
-func (d *lineDecoder) paramText(i int) string { return string(d.parameter(i)) }
-
-func (d *lineDecoder) empty(column string) bool { return isNull(d.values[column]) }
+// fieldOf is that of a JSON text, nil for a key that is missing.
+func (d *lineDecoder) fieldOf(raw []byte) field {
+	f := field{raw: raw, isJSON: !d.byText || raw == nil}
+	if !f.isJSON {
+		f.text = d.cell(raw)
+	}
+	return f
+}
 
 // cell is the text of a value as a cell of a table would have it in the convention of the mapping.
 func (d *lineDecoder) cell(raw []byte) string {
@@ -214,27 +218,6 @@ func (d *lineDecoder) cell(raw []byte) string {
 		return d.comma(text)
 	}
 	return jsonName(raw)
-}
-
-func (d *lineDecoder) descriptor(column string) (any, *RowError) {
-	if raw := d.values[column]; d.byText && !isNull(raw) {
-		return d.form.descriptor(d.cell(raw))
-	}
-	return jsonDescriptor(d.values[column])
-}
-
-// param decodes parameter i.
-func (d *lineDecoder) param(i int, c column) (float64, *RowError) {
-	raw := d.parameter(i)
-	switch {
-	case d.byText && raw != nil:
-		return d.fromText(i, c, d.cell(raw))
-	case d.filled[i] && isNull(raw) && (raw == nil || !slices.Contains(c.choices, "null")):
-		return d.fill[i], nil
-	case raw == nil:
-		return 0, rowErrorf(cmbo.ErrOutOfSpace, "missing")
-	}
-	return c.fromJSON(raw)
 }
 
 // id decodes the task's ID.
@@ -271,22 +254,6 @@ func numberID(text string) string {
 		return strconv.FormatFloat(v+0, 'f', -1, 64)
 	}
 	return formatFloat(v)
-}
-
-// number decodes a measured value or a variance.
-func (d *lineDecoder) number(column string, check func(float64) *RowError) (float64, *RowError) {
-	raw := d.values[column]
-	switch {
-	case raw == nil:
-		return 0, rowErrorf(cmbo.ErrNotFinite, "missing")
-	case d.byText:
-		return d.numberOf(column, d.cell(raw), check)
-	}
-	v, e := jsonFloat(raw, cmbo.ErrNotFinite)
-	if e != nil {
-		return 0, e
-	}
-	return v, check(v)
 }
 
 // Write writes tasks as [JSONLines.Read] reads them, what [CSV.Write] does in its order, and curves.

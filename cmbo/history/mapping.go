@@ -132,9 +132,13 @@ func (s *sightings) lack(what string) *RowError {
 	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s", what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
-// descriptor is what a text says of a task: a number where it is one, else a choice, nil where
+// descriptor is what a field says of a task: a number where it is one, else a choice, nil where
 // it is empty or NaN.
-func (n *form) descriptor(text string) (any, *RowError) {
+func (n *form) descriptor(f field) (any, *RowError) {
+	if f.isJSON {
+		return jsonDescriptor(f.raw)
+	}
+	text := f.text
 	if text = strings.TrimSpace(text); text == "" || strings.EqualFold(text, "nan") {
 		return nil, nil
 	}
@@ -245,25 +249,39 @@ func (n *form) decimal(text string) (string, *RowError) {
 	return strings.Replace(text, ",", ".", 1), nil
 }
 
-// numberOf reads the text of a measured value or a variance.
-func (n *form) numberOf(column, text string, check func(float64) *RowError) (float64, *RowError) {
-	text, e := n.parse(column, text)
-	if e == nil {
-		text, e = n.decimal(strings.TrimSpace(text))
+// number reads a measured value or a variance.
+func (n *form) number(column string, f field, check func(float64) *RowError) (v float64, e *RowError) {
+	switch text := f.text; {
+	case f.isJSON && f.raw == nil:
+		return 0, rowErrorf(cmbo.ErrNotFinite, "missing")
+	case f.isJSON:
+		v, e = jsonFloat(f.raw, cmbo.ErrNotFinite)
+	default:
+		if text, e = n.parse(column, text); e == nil {
+			text, e = n.decimal(strings.TrimSpace(text))
+		}
+		if e == nil {
+			v, e = number(text, cmbo.ErrNotFinite)
+		}
 	}
-	if e != nil {
-		return 0, e
-	}
-	v, e := number(text, cmbo.ErrNotFinite)
 	if e == nil {
 		e = check(v)
 	}
 	return v, e
 }
 
-// fromText reads the text of parameter i.
-func (n *form) fromText(i int, c column, text string) (float64, *RowError) {
-	text, e := n.parse(n.columns[i], text)
+// param reads parameter i.
+func (n *form) param(i int, c column, f field) (float64, *RowError) {
+	switch {
+	case !f.isJSON:
+	case n.filled[i] && f.empty() && (f.raw == nil || !slices.Contains(c.choices, "null")):
+		return n.fill[i], nil
+	case f.raw == nil:
+		return 0, rowErrorf(cmbo.ErrOutOfSpace, "missing")
+	default:
+		return c.fromJSON(f.raw)
+	}
+	text, e := n.parse(n.columns[i], f.text)
 	if e == nil && c.param.Kind() != cmbo.KindCategorical {
 		text, e = n.decimal(text)
 	}

@@ -2,6 +2,7 @@ package history
 
 import (
 	"encoding/json"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -123,53 +124,72 @@ func (r row) failed(e *RowError) row {
 	return r
 }
 
-// fields are the cells of a row of a CSV file, or the values of a line of JSON, by column.
+// A field is a cell of a CSV file or a value of a line of JSON.
+type field struct {
+	text   string // of the cell; of JSON where it is read as one
+	raw    []byte // of JSON, nil for a key that is missing
+	isJSON bool   // raw is read, not text
+}
+
+// shown is what messages show.
+func (f field) shown() string {
+	if f.raw != nil {
+		return string(f.raw)
+	}
+	return f.text
+}
+
+// empty reports whether there is nothing to read.
+func (f field) empty() bool {
+	if f.isJSON || f.raw != nil {
+		return isNull(f.raw)
+	}
+	return strings.TrimSpace(f.text) == ""
+}
+
+// fields are those of a row by column, and of the parameters.
 type fields interface {
-	// text and paramText are what messages show.
-	text(column string) string
-	paramText(i int) string
-	// empty reports whether there is nothing to read.
-	empty(column string) bool
-	param(i int, c column) (float64, *RowError)
-	number(column string, check func(float64) *RowError) (float64, *RowError)
-	descriptor(column string) (any, *RowError)
+	field(column string) field
+	parameter(i int) field
 }
 
 // row fills in a row whose task and outcome are known.
 func (n *form) row(r row, f fields) row {
-	bad := func(e *RowError, column string) row { return r.failed(e.in(column, f.text(column))) }
+	bad := func(e *RowError, column string) row { return r.failed(e.in(column, f.field(column).shown())) }
+	shown := func(i int) string { return f.parameter(i).shown() }
 	r.x = make([]float64, len(n.columns))
 	var e *RowError
 	for i, c := range n.params {
-		if r.x[i], e = f.param(i, c); e != nil {
-			return r.failed(e.in(n.columns[i], f.paramText(i)))
+		if r.x[i], e = n.param(i, c, f.parameter(i)); e != nil {
+			return r.failed(e.in(n.columns[i], shown(i)))
 		}
 	}
 	if err := n.space.Check(r.x); err != nil {
-		return r.failed(outside(err, n.params, f.paramText))
+		return r.failed(outside(err, n.params, shown))
 	}
 	for _, o := range n.context {
-		v, e := f.descriptor(o.column)
+		v, e := n.descriptor(f.field(o.column))
 		if e != nil {
 			return bad(e, o.column)
 		}
 		r.describe(o.name, v)
 	}
 	if r.outcome != hasFailed {
-		if r.y, e = f.number(n.value, checkValue); e != nil {
+		if r.y, e = n.number(n.value, f.field(n.value), checkValue); e != nil {
 			return bad(e, n.value)
 		}
-		if !f.empty(n.noise) {
-			if r.noise, e = f.number(n.noise, checkNoise); e != nil {
+		if noise := f.field(n.noise); !noise.empty() {
+			if r.noise, e = n.number(n.noise, noise, checkNoise); e != nil {
 				return bad(e, n.noise)
 			}
 		}
 	}
 	for _, o := range n.outputs {
-		if f.empty(o.column) {
+		value := f.field(o.column)
+		if value.empty() {
 			continue
 		}
-		v, e := f.number(o.column, checkValue)
+		v, e := n.number(o.column, value, checkValue)
 		switch {
 		case e == nil:
 			r.output(o.name, v)
