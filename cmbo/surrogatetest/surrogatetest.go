@@ -144,9 +144,8 @@ func (c *checker) history() (out []cmbo.Data) {
 			y -= 4 * (v - 0.4) * (v - 0.4)
 		}
 		c.y = append(c.y, 1+y)
-		clip := func(v []float64) []float64 { return v[:len(v):len(v)] }
-		d.Y, d.Raw = append(clip(d.Y), 1+y), append(clip(d.Raw), 1+y)
-		d.NoiseVariance, d.RawNoiseVariance = append(clip(d.NoiseVariance), 0), append(clip(d.RawNoiseVariance), 0)
+		d.Y, d.Raw = append(slices.Clip(d.Y), 1+y), append(slices.Clip(d.Raw), 1+y)
+		d.NoiseVariance, d.RawNoiseVariance = append(slices.Clip(d.NoiseVariance), 0), append(slices.Clip(d.RawNoiseVariance), 0)
 		d.Trials, d.States = append(slices.Clip(d.Trials), i+1), append(slices.Clip(d.States), slices.Clone(state))
 		d.Fitted = maps.Clone(fitted)
 	}

@@ -103,7 +103,11 @@ func CheckOutputs(outputs []Output) error {
 func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) { // before one that is missing: it may be that one misspelled
 		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
-			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, h.outputNames())
+			known := []string{}
+			for _, o := range h.outputs {
+				known = append(known, o.Name)
+			}
+			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, known)
 		}
 	}
 	for _, o := range h.outputs {
@@ -121,14 +125,6 @@ func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 		}
 	}
 	return nil
-}
-
-func (h *Log) outputNames() []string {
-	names := []string{}
-	for _, o := range h.outputs {
-		names = append(names, o.Name)
-	}
-	return names
 }
 
 // Hold reports whether the values that an evaluation brought are known to hold all limits.

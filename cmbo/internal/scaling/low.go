@@ -62,18 +62,14 @@ func RaiseLow(y []float64, width float64) []float64 {
 // accordingly. How good points differ is what another task gains from; how bad ones do
 // would take most of the variance that is learned. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
-	y = RaiseLow(y, 0)
-	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
-	if len(y) < fewestValues || width == 0 {
+	if y = RaiseLow(y, 0); len(y) < fewestValues {
 		return y, noise
 	}
-	near := nearWidths * width
-	return Low{best - near, near}.Compress(y, noise)
+	return LowOf(y, nearWidths).Compress(y, noise)
 }
 
 // A Low makes differences between low values smaller: one d·Near below Knee comes to lie
-// Near·ln(1 + d) below it, so that the slope falls from 1 on. The zero value makes none
-// smaller.
+// Near·ln(1 + d) below it, so that the slope falls from 1 on. A Near of 0 makes none smaller.
 type Low struct{ Knee, Near float64 }
 
 // Compress returns values and their noise variances, if any, those given where none is low.
@@ -96,8 +92,7 @@ func (l Low) Compress(y, noise []float64) (low, variances []float64) {
 	return low, variances
 }
 
-// LowOf returns one whose Near is a share of the width of values; the zero Low where they have
-// none.
+// LowOf returns one whose Near is a share of the width of values, 0 where they have none.
 func LowOf(y []float64, share float64) Low {
 	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
 	near := share * width
