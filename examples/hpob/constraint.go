@@ -135,17 +135,17 @@ var costWays = []method{
 	{way{name: "random search", random: true}, ignored},
 }
 
-// shown returns a task as the past of another one.
-func (s *study) shown(t, target *problem, h handling) cmbo.Task {
-	rows := s.draw(t, "rows of ")
+// shown returns rows of a task as the past of another one.
+func (s *study) shown(t, target *problem, h handling, rows []int) cmbo.Task {
 	feasible := t.feasible
 	switch h {
 	case ignored, told:
 		q := t.pick(t.Y, rows)
 		q.Outputs = make(map[string][]float64)
-		for name, column := range t.Outputs {
+		for _, name := range s.outputs() {
+			q.Outputs[name] = nil // one that has two limits is named twice
 			for _, i := range rows {
-				q.Outputs[name] = append(q.Outputs[name], column[i])
+				q.Outputs[name] = append(q.Outputs[name], t.Outputs[name][i])
 			}
 		}
 		return q
@@ -186,46 +186,49 @@ func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling
 	return o.Tell(trial.ID, s.worst)
 }
 
-// tune tunes a task in a way, with a past once: the prior proposes from the first question on,
-// nothing is random.
+// tune tunes a task in a way, with a past once unless that is drawn anew: the prior proposes from
+// the first question on, nothing is random.
 func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played, error) {
 	t, repeats := s.tasks[target], s.protocol.Repeats
-	if m.transfer {
+	if m.transfer && !s.anew() {
 		repeats = 1
-	}
-	described := func(int) cmbo.Context { return nil }
-	if s.contexts {
-		described = s.described(m.way, target)
-	}
-	var opts []cmbo.Option
-	if m.handling == told {
-		opts = append(opts, t.options...)
-	}
-	if s.speaks(m.way) {
-		opts = append(opts, cmbo.WithContext(described(target)))
 	}
 	runs := make([]played, repeats)
 	for k := range runs {
-		p, err := s.propose(ctx, m.way, "random search", target, uint64(k), func(i int) cmbo.Task {
-			q := s.shown(s.tasks[i], t, m.handling)
+		label, redealt, redrawn := "rows of ", []uint64(nil), []uint64(nil)
+		if s.anew() {
+			label, redealt, redrawn = "rows ", []uint64{uint64(k)}, []uint64{uint64(target), uint64(k)}
+		}
+		described := s.described(m, target, redealt...)
+		var opts []cmbo.Option
+		if m.handling == told {
+			opts = append(opts, t.options...)
+		}
+		if s.speaks(m) {
+			opts = append(opts, cmbo.WithContext(described(target)))
+		}
+		o, err := s.propose(ctx, m.way, "random search", target, uint64(k), func(i int) cmbo.Task {
+			q := s.shown(s.tasks[i], t, m.handling, s.draw(s.tasks[i], label, redrawn...))
 			q.Context = described(i)
 			return q
 		}, opts...)
 		if err != nil {
 			return nil, err
 		}
-		tell := func(trial cmbo.Trial) error { return s.tell(p.Optimizer, trial, t, m.handling) }
-		runs[k], err = evaluate(ctx, p, t, steps, tell)
-		if err != nil {
+		tell := func(trial cmbo.Trial) error { return s.tell(o.Optimizer, trial, t, m.handling) }
+		if runs[k], err = evaluate(ctx, o, t, steps, tell); err != nil {
 			return nil, err
 		}
-		if s.speaks(m.way) {
-			tr, err := p.Transfer(ctx)
+		if s.speaks(m) {
+			tr, err := o.Transfer(ctx)
 			if err != nil {
 				return nil, err
 			}
+			if s.constraints == nil {
+				runs[k].gain = tr.Relation.Gain
+			}
 			for _, of := range tr.Outputs {
-				runs[k].spoke = runs[k].spoke || of.Relation.Descriptors != nil
+				runs[k].gain = max(runs[k].gain, of.Relation.Gain)
 			}
 		}
 	}
@@ -235,27 +238,31 @@ func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played
 // costSteps is the number of equal steps of a budget in cost after which regret is taken.
 const costSteps = 200
 
-// byConstraint compares methods under constraints, or by what they reach within a budget.
-func byConstraint(ctx context.Context, s *study) error {
-	budget, cs := s.protocol.Budget, s.constraints
-	what := fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
-	ways, steps := costWays, costSteps
-	if cs != nil {
-		ways, steps, what = constraintWays, budget, "all outputs and two different values that hold the limits"
+// onOutputs compares ways to deal with constraints or with a cost, or what descriptors bring;
+// with these the ends of learning curves may be the values.
+func onOutputs(ctx context.Context, s *study) error {
+	budget, cs, minimize := s.protocol.Budget, s.constraints, s.past.minimize
+	ways, steps, least, what := contextWays, budget, 4, "a context and two different values"
+	use := func(t *problem) bool { return t.rate(minimize) }
+	switch {
+	case cs != nil:
+		least, what = 2, "all outputs and two different values that hold the limits"
+		use = func(t *problem) bool { return t.restrict(cs, minimize) }
+		if !s.contexts {
+			ways = constraintWays
+		}
+	case s.cost != "":
+		least, what = 2, fmt.Sprintf("two different values and the output %q in each row, in sum above 0", s.cost)
+		use = func(t *problem) bool { return t.price(s.cost, minimize) }
+		ways, steps = costWays, costSteps
 	}
-	if s.contexts {
-		ways = nil
-		for _, w := range contextWays {
-			ways = append(ways, method{w, told})
+	read := s.readEnds
+	if !s.curves {
+		read = func() error {
+			return s.readOutputs(least, what, func(t *problem) bool { return (!s.contexts || len(t.Context) > 0) && use(t) })
 		}
 	}
-	err := s.readOutputs(2, what, func(t *problem) bool {
-		if s.contexts && len(t.Context) == 0 {
-			return false
-		}
-		return cs != nil && t.restrict(cs, s.past.minimize) || cs == nil && t.price(s.cost, s.past.minimize)
-	})
-	if err != nil {
+	if err := read(); err != nil {
 		return err
 	}
 	for _, t := range s.tasks {
@@ -263,7 +270,7 @@ func byConstraint(ctx context.Context, s *study) error {
 			s.worst = max(s.worst, 10*math.Abs(y))
 		}
 	}
-	if !s.past.minimize {
+	if !minimize {
 		s.worst = -s.worst
 	}
 	n := s.targets()
@@ -271,25 +278,36 @@ func byConstraint(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	var w table
-	var at []int // the steps that the table shows
-	if cs != nil {
+	at, heads := columns(budget, 5, 10, 20) // the steps that the table shows
+	tasks := fmt.Sprintf("%d tasks left out of %d", n, len(s.tasks))
+	switch {
+	case cs != nil:
 		var texts []string
 		for _, c := range cs {
 			texts = append(texts, c.text)
 		}
-		fmt.Fprintf(s.stdout, "space %s: %s with %s; %d tasks left out of %d, %d evaluations from zero\n\n", s.space, s.past.value, strings.Join(texts, ", "), n, len(s.tasks), budget)
-		var heads string
-		at, heads = columns(budget, 5, 10, 20)
+		fmt.Fprintf(s.stdout, "space %s: %s with %s; %s, %d evaluations from zero\n\n",
+			s.space, s.past.value, strings.Join(texts, ", "), tasks, budget)
 		heads = "method|area|of the first's|better, worse|regret at " + heads + "|infeasible|first feasible"
 		if s.contexts {
 			heads += "|they said something"
 		}
-		w = s.table(heads)
-	} else {
-		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %d tasks left out of %d, a budget of %d evaluations of the task's mean cost\n\n", s.space, s.past.value, s.cost, n, len(s.tasks), budget)
+	case s.cost != "":
+		fmt.Fprintf(s.stdout, "space %s: %s at the cost of %s; %s, a budget of %d evaluations of the task's mean cost\n\n",
+			s.space, s.past.value, s.cost, tasks, budget)
 		at = []int{costSteps * 2 / 100, costSteps * 5 / 100, costSteps / 10, costSteps * 3 / 10, costSteps}
-		w = s.table("method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations")
+		heads = "method|runs|area|of the first's|better, worse|regret at 2 %|5 %|10 %|30 %|100 %|evaluations"
+	default:
+		fmt.Fprintf(s.stdout, "space %s: %s, %d runs, %d evaluations from zero, %d rows of each past task\n\n",
+			s.space, tasks, n*s.protocol.Repeats, budget, s.protocol.SourceRows)
+		heads = fmt.Sprintf("descriptors|area of queries 1-%d|of that without|better, worse|they said something|gain then", budget)
+	}
+	w := s.table(heads)
+	each := func(k int) (areas []float64) {
+		for _, r := range slices.Concat(runs[k]...) {
+			areas = append(areas, area(r))
+		}
+		return areas
 	}
 	for k, m := range ways {
 		var areas, firsts []float64
@@ -297,29 +315,32 @@ func byConstraint(ctx context.Context, s *study) error {
 			areas, firsts = append(areas, area(rs...)), append(firsts, area(runs[0][i]...))
 		}
 		all := slices.Concat(runs[k]...)
-		var infeasible, first, evaluations, spoke float64
+		var infeasible, first, evaluations, spoke, gain float64
 		regret := make([]float64, len(at))
 		share := 1 / float64(len(all))
 		for _, r := range all {
 			infeasible += share * float64(r.infeasible) / float64(max(r.evaluations, 1))
 			first += share * float64(r.first)
 			evaluations += share * float64(r.evaluations)
-			if r.spoke {
-				spoke += share
+			if r.gain > 0 {
+				spoke, gain = spoke+share, gain+share*r.gain
 			}
 			for j, e := range at {
-				regret[j] += share * r.regret[min(e, steps)-1]
+				regret[j] += share * r.regret[e-1]
 			}
 		}
 		mean, ratio := s.compare(areas, firsts)
 		shared := ratio + "|" + sides(areas, firsts) + cells("|%.3f", regret)
+		held := fmt.Sprintf("%s|%.3f|%s|%.0f %%|%.1f", m.name, mean, shared, 100*infeasible, first)
 		switch {
-		case cs == nil:
+		case cs != nil && s.contexts:
+			w.row("%s|%.0f %%", held, 100*spoke)
+		case cs != nil:
+			w.row("%s", held)
+		case s.cost != "":
 			w.row("%s|%d|%.4f|%s|%.0f", m.name, len(all), mean, shared, evaluations)
-		case s.contexts:
-			w.row("%s|%.3f|%s|%.0f %%|%.1f|%.0f %%", m.name, mean, shared, 100*infeasible, first, 100*spoke)
 		default:
-			w.row("%s|%.3f|%s|%.0f %%|%.1f", m.name, mean, shared, 100*infeasible, first)
+			w.row("%s|%.4f|%s|%s|%.0f %%|%.2f", m.name, mean, ratio, sides(each(k), each(0)), 100*spoke, gain/max(spoke, share))
 		}
 	}
 	return w.Flush()

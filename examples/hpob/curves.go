@@ -97,15 +97,19 @@ func (s *study) readCurves() (steps int, err error) {
 	return steps, nil
 }
 
-// ends returns a task of the ends of its curves.
-func (t *problem) ends(steps int) problem {
-	q := problem{Task: cmbo.Task{ID: t.ID, Context: t.Context}, budget: t.budget}
-	for i, l := range t.losses {
-		if len(l) == steps {
-			q.X, q.Y, q.regret = append(q.X, t.X[i]), append(q.Y, l[steps-1]), append(q.regret, t.regret[i])
+// readEnds reads learning curves as tasks of their ends.
+func (s *study) readEnds() error {
+	steps, err := s.readCurves()
+	for _, t := range s.tasks {
+		q := problem{Task: cmbo.Task{ID: t.ID, Context: t.Context}, budget: t.budget}
+		for i, l := range t.losses {
+			if len(l) == steps {
+				q.X, q.Y, q.regret = append(q.X, t.X[i]), append(q.Y, l[steps-1]), append(q.regret, t.regret[i])
+			}
 		}
+		*t = q
 	}
-	return q
+	return err
 }
 
 // A spender is a way to spend epochs: who proposes, and who stops.

@@ -23,13 +23,13 @@ var own = map[string]struct {
 	file, flags string
 	run         func(context.Context, *study) error
 }{
-	"context":                    {`whose tasks have a "context"`, "space value minimize skip context", byContext},
-	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
-	"constraint -context":        {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context", byConstraint},
-	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", byConstraint},
+	"context":                    {`whose tasks have a "context"`, "space value minimize skip context", onOutputs},
+	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", onOutputs},
+	"constraint -context":        {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context", onOutputs},
+	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", onOutputs},
 	"noise":                      {"of one value, or with -value", "space value minimize skip noise method", underNoise},
 	"experiment curves":          {`with "curves"`, "space experiment method", onCurves},
-	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", byContext},
+	"experiment curves -context": {`with "curves" and "context"`, "space experiment context", onOutputs},
 }
 
 // checkOwn refuses what makes no sense for a comparison of its own.
@@ -201,56 +201,40 @@ func (t *problem) pick(y []float64, rows []int) cmbo.Task {
 	return q
 }
 
-// learn returns a prior of all tasks but the target, as past shows them.
-func (s *study) learn(ctx context.Context, target int, past func(i int) cmbo.Task) (*cmbo.Prior, error) {
-	opts := []cmbo.LearnOption{cmbo.WithParallelism(1)}
-	if s.past.minimize {
-		opts = append(opts, cmbo.WithMinimize())
-	}
-	var tasks []cmbo.Task
-	for i := range s.tasks {
-		if i != target {
-			tasks = append(tasks, past(i))
-		}
-	}
-	return cmbo.Learn(ctx, s.tasks[target].space, tasks, opts...)
-}
-
 // A proposer is an optimiser under way, or has rows that were drawn in its place.
 type proposer struct {
 	*cmbo.Optimizer // nil for rows that were drawn
 	rows            []int
 }
 
-// begin begins a run on a task, with a prior or nil.
-func (s *study) begin(target int, prior *cmbo.Prior, opts ...cmbo.Option) (*proposer, error) {
-	opts = append(opts, cmbo.WithParallelism(1))
-	if s.past.minimize {
-		opts = append(opts, cmbo.WithMinimize())
-	}
-	if prior != nil {
-		opts = append(opts, cmbo.WithPrior(prior))
-	}
-	o, err := cmbo.New(s.tasks[target].space, opts...)
-	return &proposer{Optimizer: o}, err
-}
-
 // propose begins a run on a task in a way, whose past shows the other tasks; label names the
 // stream of what is drawn.
 func (s *study) propose(ctx context.Context, w way, label string, target int, repeat uint64,
 	past func(i int) cmbo.Task, opts ...cmbo.Option) (*proposer, error) {
-	seed := s.protocol.Seed
+	seed, t := s.protocol.Seed, s.tasks[target]
 	if w.random {
-		return &proposer{rows: rng.Stream(seed, label, uint64(target), repeat).Perm(len(s.tasks[target].X))}, nil
+		return &proposer{rows: rng.Stream(seed, label, uint64(target), repeat).Perm(len(t.X))}, nil
 	}
-	var prior *cmbo.Prior
+	opts = append(opts, cmbo.WithSeed(seed+repeat), cmbo.WithParallelism(1))
+	learn := []cmbo.LearnOption{cmbo.WithParallelism(1)}
+	if s.past.minimize {
+		opts, learn = append(opts, cmbo.WithMinimize()), append(learn, cmbo.WithMinimize())
+	}
 	if w.transfer {
-		var err error
-		if prior, err = s.learn(ctx, target, past); err != nil {
+		var tasks []cmbo.Task
+		for i := range s.tasks {
+			if i != target {
+				tasks = append(tasks, past(i))
+			}
+		}
+		prior, err := cmbo.Learn(ctx, t.space, tasks, learn...)
+		if err != nil {
 			return nil, err
 		}
+		opts = append(opts, cmbo.WithPrior(prior))
 	}
-	return s.begin(target, prior, append(opts, cmbo.WithSeed(seed+repeat))...)
+	o, err := cmbo.New(t.space, opts...)
+	return &proposer{Optimizer: o}, err
 }
 
 // next returns the next trial, which has an Index alone if it was drawn; more is false where
@@ -302,9 +286,9 @@ func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs i
 type played struct {
 	regret      []float64
 	infeasible  int
-	first       int  // evaluations to the first feasible value, one more than there were if none was
-	evaluations int  // those that ended within the budget
-	spoke       bool // descriptors said something of an output
+	first       int     // evaluations to the first feasible value, one more than there were if none was
+	evaluations int     // those that ended within the budget
+	gain        float64 // of the most useful descriptors, of outputs with limits if there are any; 0 for none
 }
 
 // evaluate tunes a task until the budget is spent: what ends later does not count.
