@@ -31,9 +31,9 @@ func (l *list) Set(s string) error {
 
 // overrides are the flags that change a protocol.
 type overrides struct {
-	set             bench.Protocol // by flags that have a field
-	without, ablate list
-	given           map[string]bool // by name: whether a flag was given
+	set    bench.Protocol // by flags that have a field
+	ablate list
+	given  map[string]bool // by name: whether a flag was given
 }
 
 // numbers lists the flags that stand for a number of a protocol.
@@ -91,7 +91,6 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil
 	})
 	f.Var((*list)(&c.set.Methods), "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
-	f.Var(&c.without, "without", "`methods` to leave out of an experiment")
 	names, what := cmbo.Ablations()
 	changes := "`changes` of the default's settings to compare with it, with commas between, or all:"
 	for i, name := range names {
@@ -230,8 +229,8 @@ func (c *overrides) settle(o *options) error {
 	p := &o.protocol
 	if o.experiment == "" {
 		p.Methods, p.Acquisitions, p.Clusters = []string{"cm-BO"}, []string{"EI"}, [2]int{4, 4}
-		if len(c.set.Methods) > 1 || len(c.set.Acquisitions) > 1 || len(c.without) > 0 {
-			return errors.New("several methods or acquisitions, -without need an -experiment")
+		if len(c.set.Methods) > 1 || len(c.set.Acquisitions) > 1 {
+			return errors.New("several methods or acquisitions need an -experiment")
 		}
 	} else if o.out == "" {
 		return errors.New("-experiment needs a folder for -out")
@@ -268,17 +267,8 @@ func (c *overrides) settle(o *options) error {
 			return fmt.Errorf("-acquisition: %w", err)
 		}
 	}
-	for _, l := range [][]string{p.Methods, c.without} {
-		for i, name := range l {
-			l[i] = spelled(name)
-		}
-	}
-	for _, name := range c.without {
-		i := slices.IndexFunc(p.Methods, func(m string) bool { return strings.EqualFold(m, name) })
-		if i < 0 {
-			return fmt.Errorf("-without: %q is not among the methods", name)
-		}
-		p.Methods = slices.Delete(p.Methods, i, i+1)
+	for i, name := range p.Methods {
+		p.Methods[i] = spelled(name)
 	}
 	return p.Check()
 }

@@ -116,7 +116,7 @@ func TestExperiment(t *testing.T) {
 	path := writeTable(t)
 	whole, broken := filepath.Join(t.TempDir(), "whole"), filepath.Join(t.TempDir(), "broken")
 	make := func(dir, workers string) {
-		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,RGPE,cmbo,cm-BO,JefClus_JefCMP", "-without", "rgpe",
+		o := mustParse(t, "-experiment", "quick", "-data", path, "-out", dir, "-method", "Random,GP,cmbo,cm-BO,JefClus_JefCMP",
 			"-source-rows", "10", "-budget", "5", "-targets", "0", "-clusters", "2", "-workers", workers)
 		var console, log bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, &log))
@@ -265,7 +265,6 @@ func TestParseRejects(t *testing.T) {
 		"-clusters":                      {"-data", "x", "-clusters", "a-b"},
 		"0 splits, must be at least 1":   {"-data", "x", "-splits", "0"},
 		"-experiment":                    {"-data", "x", "-experiment", "y"},
-		"-without":                       {"-data", "x", "-experiment", "quick", "-without", "y"},
 		"-clusters changes nothing":      {"-data", "x", "-method", "gp", "-clusters", "3"},
 		"-acquisition changes nothing":   {"-data", "x", "-method", "random", "-acquisition", "ucb"},
 		"-initial changes nothing":       {"-data", "x", "-experiment", "hpob", "-initial", "3"},
@@ -280,7 +279,6 @@ func TestParseRejects(t *testing.T) {
 		require.ErrorContains(t, err, want)
 	}
 	for _, args := range [][]string{
-		{"-experiment", "quick", "-without", "cmbo"},
 		{"-past", "negated"},
 		{"-experiment", "quick", "-method", "random,GP", "-acquisition", "ucb"},
 	} {
