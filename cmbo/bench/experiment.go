@@ -67,13 +67,13 @@ func (f Failure) String() string { return f.key().String() + ": " + f.Error }
 // empty dir stands for none. Only one process may use a folder at a time.
 //
 // An experiment may be continued with more splits, repeats, targets, methods,
-// acquisitions or tables than before. With anything else changed, or another
-// table under the name of a space, Run fails with a [*SettingsError].
+// acquisitions or tables than before, but with nothing else changed, and no other
+// table under the name of a space.
 //
 // A method that fails loses the run it fails in, or, if it cannot learn, those
 // of the split, and Run goes on without an error. It fails with [cmbo.ErrOption]
-// or [cmbo.ErrTask] if the protocol or a table makes no sense, with [cmbo.ErrCorrupt]
-// if the files are damaged, with the error of the file system, or with ctx.Err()
+// or [cmbo.ErrTask] if the protocol or a table makes no sense or the folder is of another
+// experiment, with [cmbo.ErrCorrupt] if the files are damaged, with the error of the file system, or with ctx.Err()
 // soon after ctx is done; the Outcome then tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
 	catalogue := e.Catalogue

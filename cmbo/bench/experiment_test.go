@@ -266,8 +266,7 @@ func TestSettingsMustFit(t *testing.T) {
 		q := p.clone()
 		change(&q)
 		_, err := run(dir, q, toyTable(8, 20))
-		var se *SettingsError
-		require.ErrorAs(t, err, &se, want)
+		require.ErrorIs(t, err, cmbo.ErrOption, want)
 		require.ErrorContains(t, err, want)
 	}
 	other := toyTable(8, 20)

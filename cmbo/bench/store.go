@@ -41,18 +41,6 @@ type TableInfo struct {
 	Digest string `json:"digest"` // SHA-256 of all that matters of it
 }
 
-// A SettingsError says why an experiment cannot go on in a folder: it was begun
-// with other settings or on another table.
-type SettingsError struct {
-	Dir    string
-	Reason string
-}
-
-// Error describes the difference.
-func (e *SettingsError) Error() string {
-	return fmt.Sprintf("bench: the experiment in %s cannot be continued with other settings (%s); use another folder", e.Dir, e.Reason)
-}
-
 // store keeps what an experiment has found in memory and, if it has a name, in a folder. It is
 // safe for concurrent use.
 type store struct {
@@ -97,17 +85,20 @@ func openStore(dir string, want *Settings) (*store, error) {
 // settleSettings holds what is asked for against what the folder is for, and
 // writes it down.
 func settleSettings(dir string, want *Settings) error {
+	other := func(reason string) error {
+		return fmt.Errorf("%w: the experiment in %s cannot be continued with other settings (%s); use another folder", cmbo.ErrOption, dir, reason)
+	}
 	have, err := ReadSettings(dir)
 	if errors.Is(err, os.ErrNotExist) {
 		if _, err := os.Stat(filepath.Join(dir, runsFile)); err == nil {
-			return &SettingsError{dir, "there is a " + runsFile + " but no " + settingsFile}
+			return other("there is a " + runsFile + " but no " + settingsFile)
 		}
 		have = want
 	} else if err != nil {
 		return err
 	}
 	if why := want.Protocol.contains(&have.Protocol); why != "" {
-		return &SettingsError{dir, "it was begun with " + why}
+		return other("it was begun with " + why)
 	}
 	merged := *want
 	merged.Tables = slices.Clone(want.Tables)
@@ -116,7 +107,7 @@ func settleSettings(dir string, want *Settings) error {
 		if i < 0 {
 			merged.Tables = append(merged.Tables, h)
 		} else if want.Tables[i] != h {
-			return &SettingsError{dir, fmt.Sprintf("the table of space %q was another one", h.Space)}
+			return other(fmt.Sprintf("the table of space %q was another one", h.Space))
 		}
 	}
 	slices.SortFunc(merged.Tables, func(a, b TableInfo) int { return strings.Compare(a.Space, b.Space) })
