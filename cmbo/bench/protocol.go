@@ -82,17 +82,13 @@ func Protocols() []Protocol {
 		Methods: names, Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()},
 		Clusters: [2]int{2, 6},
 	}
-	hpob := paper
+	hpob := paper.clone()
 	hpob.Name, hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget = "hpob", true, 1, 5, 100
-	quick := paper
+	quick := paper.clone()
 	quick.Name, quick.Splits, quick.Repeats, quick.Targets, quick.Budget = "quick", 1, 2, 3, 15
 	quick.Clusters = [2]int{4, 4}
 	quick.Acquisitions = []string{cmbo.EI().String()}
-	ps := []Protocol{paper, hpob, quick}
-	for i := range ps {
-		ps[i] = ps[i].clone()
-	}
-	return ps
+	return []Protocol{paper, hpob, quick}
 }
 
 // FindProtocol returns the preset of that name, letter case ignored. It fails
