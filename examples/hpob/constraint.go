@@ -100,7 +100,7 @@ func (t *problem) price(output string, minimize bool) bool {
 }
 
 // A handling says how a run, and the past that it learns from, is told of rows that do not hold
-// the limits, or of costs.
+// the limits, or of costs, and a run under noise of its variance.
 type handling int
 
 const (
@@ -111,28 +111,22 @@ const (
 	failure                      // they are told as failed, by the limits of the task left out
 )
 
-// A method is a way to deal with constraints, or with a cost.
-type method struct {
-	way
-	handling
+var constraintWays = []way{
+	{name: "constraint, with transfer", transfer: true, handling: told},
+	{name: "constraint, without transfer", handling: told},
+	{name: "penalty, with transfer", transfer: true, handling: penalty},
+	{name: "penalty, with transfer, each past task by its own limit", transfer: true, handling: penaltyByOwn},
+	{name: "penalty, without transfer", handling: penalty},
+	{name: "failures, with transfer", transfer: true, handling: failure},
+	{name: "random search", random: true},
 }
 
-var constraintWays = []method{
-	{way{name: "constraint, with transfer", transfer: true}, told},
-	{way{name: "constraint, without transfer"}, told},
-	{way{name: "penalty, with transfer", transfer: true}, penalty},
-	{way{name: "penalty, with transfer, each past task by its own limit", transfer: true}, penaltyByOwn},
-	{way{name: "penalty, without transfer"}, penalty},
-	{way{name: "failures, with transfer", transfer: true}, failure},
-	{way{name: "random search", random: true}, ignored},
-}
-
-var costWays = []method{
-	{way{name: "cost told, with transfer", transfer: true}, told},
-	{way{name: "cost ignored, with transfer", transfer: true}, ignored},
-	{way{name: "cost told, without transfer"}, told},
-	{way{name: "cost ignored, without transfer"}, ignored},
-	{way{name: "random search", random: true}, ignored},
+var costWays = []way{
+	{name: "cost told, with transfer", transfer: true, handling: told},
+	{name: "cost ignored, with transfer", transfer: true},
+	{name: "cost told, without transfer", handling: told},
+	{name: "cost ignored, without transfer"},
+	{name: "random search", random: true},
 }
 
 // shown returns rows of a task as the past of another one.
@@ -188,7 +182,7 @@ func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling
 
 // tune tunes a task in a way, with a past once unless that is drawn anew: the prior proposes from
 // the first question on, nothing is random.
-func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played, error) {
+func (s *study) tune(ctx context.Context, target, steps int, m way) ([]played, error) {
 	t, repeats := s.tasks[target], s.protocol.Repeats
 	if m.transfer && !s.anew() {
 		repeats = 1
@@ -207,7 +201,7 @@ func (s *study) tune(ctx context.Context, target, steps int, m method) ([]played
 		if s.speaks(m) {
 			opts = append(opts, cmbo.WithContext(described(target)))
 		}
-		o, err := s.propose(ctx, m.way, "random search", target, uint64(k), func(i int) cmbo.Task {
+		o, err := s.propose(ctx, m, "random search", target, uint64(k), func(i int) cmbo.Task {
 			q := s.shown(s.tasks[i], t, m.handling, s.draw(s.tasks[i], label, redrawn...))
 			q.Context = described(i)
 			return q
@@ -274,7 +268,7 @@ func onOutputs(ctx context.Context, s *study) error {
 		s.worst = -s.worst
 	}
 	n := s.targets()
-	runs, err := play(ctx, s, ways, n, func(m method, i int) ([]played, error) { return s.tune(ctx, i, steps, m) })
+	runs, err := play(ctx, s, ways, n, func(m way, i int) ([]played, error) { return s.tune(ctx, i, steps, m) })
 	if err != nil {
 		return err
 	}

@@ -10,20 +10,13 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A measurer is a way to search under noise.
-type measurer struct {
-	way
-	told  bool // the run is told how noisy values are
-	again bool // points are evaluated again where that promises more than a new one
-}
-
-var measurers = []measurer{
-	{way: way{name: "noise told, with transfer", transfer: true}, told: true},
-	{way: way{name: "noise unknown, with transfer", transfer: true}},
-	{way: way{name: "noise told, again where that pays, with transfer", transfer: true}, told: true, again: true},
-	{way: way{name: "noise told, without transfer"}, told: true},
-	{way: way{name: "noise unknown, without transfer"}},
-	{way: way{name: "random search", random: true}},
+var noiseWays = []way{
+	{name: "noise told, with transfer", transfer: true, handling: told},
+	{name: "noise unknown, with transfer", transfer: true},
+	{name: "noise told, again where that pays, with transfer", transfer: true, handling: told, again: true},
+	{name: "noise told, without transfer", handling: told},
+	{name: "noise unknown, without transfer"},
+	{name: "random search", random: true},
 }
 
 // measured has, after each evaluation, the regret of what would be used: the point that is
@@ -55,9 +48,9 @@ func deviation(y []float64) float64 {
 }
 
 // measure tunes a task of which no value is exact.
-func (s *study) measure(ctx context.Context, target int, repeat uint64, m measurer) (r measured, err error) {
+func (s *study) measure(ctx context.Context, target int, repeat uint64, m way) (r measured, err error) {
 	t, p := s.tasks[target], s.protocol
-	o, err := s.propose(ctx, m.way, "random search", target, repeat, func(i int) cmbo.Task {
+	o, err := s.propose(ctx, m, "random search", target, repeat, func(i int) cmbo.Task {
 		from := s.tasks[i]
 		values := noisy(from.Y, s.noise*deviation(from.Y), p.Seed, "noise of "+from.ID, repeat)
 		return from.pick(values, s.draw(from, "rows of ", repeat))
@@ -71,7 +64,7 @@ func (s *study) measure(ctx context.Context, target int, repeat uint64, m measur
 	sd := s.noise * deviation(t.Y)
 	errs := noisy(make([]float64, p.Budget), sd, p.Seed, "noise", uint64(target), repeat)
 	var more []cmbo.ObservationOption
-	if m.told {
+	if m.handling == told {
 		more = append(more, cmbo.WithNoise(sd*sd))
 	}
 	seen := make(map[int]bool)
@@ -130,11 +123,11 @@ func underNoise(ctx context.Context, s *study) error {
 		return err
 	}
 	n, p := s.targets(), s.protocol
-	ways, err := chosen(s, measurers)
+	ways, err := chosen(s, noiseWays)
 	if err != nil {
 		return err
 	}
-	runs, err := play(ctx, s, ways, n*p.Repeats, func(m measurer, i int) (measured, error) {
+	runs, err := play(ctx, s, ways, n*p.Repeats, func(m way, i int) (measured, error) {
 		return s.measure(ctx, i%n, uint64(i/n), m)
 	})
 	if err != nil {

@@ -69,8 +69,10 @@ type study struct {
 // A way is one of those that a study compares.
 type way struct {
 	name     string
-	transfer bool // it learns from the other tasks
-	random   bool // rows are drawn, not asked for
+	transfer bool     // it learns from the other tasks
+	random   bool     // rows are drawn, not asked for
+	handling handling // of limits, of costs, and of how noisy values are
+	again    bool     // noisy points are evaluated again where that promises more than a new one
 }
 
 func (w way) String() string { return w.name }
