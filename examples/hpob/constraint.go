@@ -297,17 +297,9 @@ func onOutputs(ctx context.Context, s *study) error {
 		heads = fmt.Sprintf("descriptors|area of queries 1-%d|of that without|better, worse|they said something|gain then", budget)
 	}
 	w := s.table(heads)
-	each := func(k int) (areas []float64) {
-		for _, r := range slices.Concat(runs[k]...) {
-			areas = append(areas, area(r))
-		}
-		return areas
-	}
+	each := func(k int) []float64 { return areas(slices.Collect(slices.Chunk(slices.Concat(runs[k]...), 1))) }
+	firsts := areas(runs[0])
 	for k, m := range ways {
-		var areas, firsts []float64
-		for i, rs := range runs[k] {
-			areas, firsts = append(areas, area(rs...)), append(firsts, area(runs[0][i]...))
-		}
 		all := slices.Concat(runs[k]...)
 		var infeasible, first, evaluations, spoke, gain float64
 		regret := make([]float64, len(at))
@@ -323,8 +315,9 @@ func onOutputs(ctx context.Context, s *study) error {
 				regret[j] += share * r.regret[e-1]
 			}
 		}
-		mean, ratio := s.compare(areas, firsts)
-		shared := ratio + "|" + sides(areas, firsts) + cells("|%.3f", regret)
+		by := areas(runs[k])
+		mean, ratio := s.compare(by, firsts)
+		shared := ratio + "|" + sides(by, firsts) + cells("|%.3f", regret)
 		held := fmt.Sprintf("%s|%.3f|%s|%.0f %%|%.1f", m.name, mean, shared, 100*infeasible, first)
 		switch {
 		case cs != nil && s.contexts:

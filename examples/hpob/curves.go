@@ -326,14 +326,11 @@ func onCurves(ctx context.Context, s *study) error {
 	for k, m := range ways {
 		mean := bench.MeanCurve(runs[k])
 		var each []int
-		there := 0
 		for _, r := range runs[k] {
-			e := reached(r, 0.01)
-			if each = append(each, e); e <= epochs {
-				there++
-			}
+			each = append(each, reached(r, 0.01))
 		}
 		slices.Sort(each)
+		there, _ := slices.BinarySearch(each, epochs+1)
 		var regrets []float64
 		for _, e := range at {
 			regrets = append(regrets, mean[e-1])

@@ -58,10 +58,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	f.SetOutput(io.Discard) // the error says what is wrong, and the list of flags would hide it
 	var presets, methods []string
 	for _, q := range bench.Protocols() {
-		presets = append(presets, q.Name)
-	}
-	for _, m := range bench.Methods() {
-		methods = append(methods, m.Name)
+		presets, methods = append(presets, q.Name), q.Methods // each has all methods
 	}
 	f.Func("data", "`path` of a table in HPO-B's format (.json or .json.gz), of HPO-B's directory, or of a history (see -format); may be given several times", func(s string) error {
 		o.data = append(o.data, s)

@@ -114,15 +114,24 @@ func (p *problem) rate(minimize bool) bool {
 }
 
 // readOutputs reads the tasks of the one file, which may have several outputs. Those for which
-// use returns false are left out; what is what they would have to have.
+// use returns false are left out; what is what they would have to have. It reports an output of a
+// limit or a cost that no task has.
 func (s *study) readOutputs(least int, what string, use func(*problem) bool) error {
 	got, err := s.past.hpob(s.data[0], s.options.space)
 	if err != nil {
 		return err
 	}
 	s.space = got.Name
-	if err := s.checkOutputs(got.Tasks); err != nil {
-		return err
+	has := make(map[string]bool)
+	for _, t := range got.Tasks {
+		for name := range t.Outputs {
+			has[name] = true
+		}
+	}
+	for _, name := range s.outputs() {
+		if !has[name] {
+			return fmt.Errorf("no task has an output %q beside %q; there are %q", name, s.past.value, slices.Sorted(maps.Keys(has)))
+		}
 	}
 	for _, t := range got.Tasks {
 		if p := (&problem{Task: t, budget: float64(s.protocol.Budget)}); use(p) {
@@ -144,22 +153,6 @@ func (s *study) outputs() (names []string) {
 		names = append(names, s.cost)
 	}
 	return names
-}
-
-// checkOutputs reports an output of a limit or a cost that no task has.
-func (s *study) checkOutputs(tasks []cmbo.Task) error {
-	has := make(map[string]bool)
-	for _, t := range tasks {
-		for name := range t.Outputs {
-			has[name] = true
-		}
-	}
-	for _, name := range s.outputs() {
-		if !has[name] {
-			return fmt.Errorf("no task has an output %q beside %q; there are %q", name, s.past.value, slices.Sorted(maps.Keys(has)))
-		}
-	}
-	return nil
 }
 
 // chosen returns the ways of which -method names a part, all of them without it.
@@ -368,6 +361,14 @@ func area(rs ...played) float64 {
 		}
 	}
 	return sum
+}
+
+// areas returns those of each group of runs.
+func areas(groups [][]played) (of []float64) {
+	for _, rs := range groups {
+		of = append(of, area(rs...))
+	}
+	return of
 }
 
 // sides tells how often a is less than b, and how often more.
