@@ -86,7 +86,8 @@ func openStore(dir string, want *Settings) (*store, error) {
 // writes it down.
 func settleSettings(dir string, want *Settings) error {
 	other := func(reason string) error {
-		return fmt.Errorf("%w: the experiment in %s cannot be continued with other settings (%s); use another folder", cmbo.ErrOption, dir, reason)
+		return fmt.Errorf("%w: the experiment in %s cannot be continued with other settings (%s); use another folder",
+			cmbo.ErrOption, dir, reason)
 	}
 	have, err := ReadSettings(dir)
 	if errors.Is(err, os.ErrNotExist) {

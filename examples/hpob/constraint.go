@@ -294,7 +294,8 @@ func onOutputs(ctx context.Context, s *study) error {
 	default:
 		fmt.Fprintf(s.stdout, "space %s: %s, %d runs, %d evaluations from zero, %d rows of each past task\n\n",
 			s.space, tasks, n*s.protocol.Repeats, budget, s.protocol.SourceRows)
-		heads = fmt.Sprintf("descriptors|area of queries 1-%d|of that without|better, worse|they said something|gain then", budget)
+		heads = fmt.Sprintf("descriptors|area of queries 1-%d|of that without|better, worse|they said something|gain then",
+			budget)
 	}
 	w := s.table(heads)
 	each := func(k int) []float64 { return areas(slices.Collect(slices.Chunk(slices.Concat(runs[k]...), 1))) }
