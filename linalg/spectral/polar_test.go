@@ -122,7 +122,7 @@ func TestAnchor(t *testing.T) {
 	}
 	b[10] = 0x1p-1000
 	var r resolvents
-	r.set(a, b, &poleTables[0])
+	r.set(a, b, poleTables[0]())
 	for range 2 {
 		if got := r.anchor(20, 36, r.w); got != 11 {
 			t.Errorf("rows from %d on are not negligible, want 11", got)
@@ -158,7 +158,7 @@ func TestResolvents(t *testing.T) {
 				m.Set(2, 3, 0)
 				m.Set(6, 7, 0)
 			}
-			t40 := &poleTables[len(poleTables)-1]
+			t40 := poleTables[len(poleTables)-1]()
 			a2, b2 := make([]float64, n), make([]float64, n-1)
 			for i := range a {
 				a2[i] = a[i] * a[i]

@@ -3,6 +3,7 @@ package spectral
 import (
 	"errors"
 	"fmt"
+	"hash/fnv"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -273,7 +274,8 @@ func TestPoleTables(t *testing.T) {
 	if testing.Short() {
 		points = 50
 	}
-	for _, p := range poleTables {
+	for _, table := range poleTables {
+		p := table()
 		if len(p.s) != len(p.w) || len(p.s)%8 != 0 {
 			t.Fatalf("kappa %g: %d nodes, %d weights", p.kappa, len(p.s), len(p.w))
 		}
@@ -294,13 +296,43 @@ func TestPoleTables(t *testing.T) {
 		}
 	}
 	last := len(poleTables) - 1
-	for i, p := range poleTables {
-		if polesFor(p.kappa) != &poleTables[i] || polesFor(p.kappa*(1+eps)) != &poleTables[min(i+1, last)] {
+	for i, table := range poleTables {
+		p := table()
+		if polesFor(p.kappa) != p || polesFor(p.kappa*(1+eps)) != poleTables[min(i+1, last)]() {
 			t.Errorf("kappa %g: not the smallest table", p.kappa)
 		}
 	}
-	if p := polesFor(math.NaN()); p != &poleTables[last] {
+	if p := polesFor(math.NaN()); p != poleTables[last]() {
 		t.Error("no poles for NaN")
+	}
+}
+
+// TestPolesRounded: nodes and weights are those computed from the same formulas with 60
+// digits and rounded: the first, the middle and the last, and the bits of all by their hash.
+func TestPolesRounded(t *testing.T) {
+	for i, want := range []struct {
+		s, w [3]float64
+		hash uint64
+	}{
+		{[3]float64{1.5662326554695808e-06, 0.012868177719576263, 63.84747479934164},
+			[3]float64{0.0016017175444748588, 0.018214902916935317, 10.226562055652192}, 0xc283365759731e95},
+		{[3]float64{1.2233664839022694e-10, 0.00012470558836943617, 81.74165412887726},
+			[3]float64{1.4139929349814784e-05, 0.0015696191865443925, 11.558212143193204}, 0x6cab1ba5e668a2ad},
+		{[3]float64{1.540329786642199e-18, 1.2809310435764986e-08, 64.92116225187877},
+			[3]float64{1.5882818626047074e-09, 1.7839027363621975e-05, 10.311310450387642}, 0xa63bc361bf8d6594},
+		{[3]float64{1.533904754560681e-42, 1.2802724373765563e-20, 65.19309605285143},
+			[3]float64{1.5849325134423992e-21, 1.7797394546388283e-11, 10.332665758613757}, 0x3026d5b1cc18f50b},
+	} {
+		p := poleTables[i]()
+		n := len(p.s)
+		s, w := [3]float64{p.s[0], p.s[n/2], p.s[n-1]}, [3]float64{p.w[0], p.w[n/2], p.w[n-1]}
+		hash := fnv.New64a()
+		for j := range n {
+			fmt.Fprintf(hash, "%x %x ", p.s[j], p.w[j])
+		}
+		if s != want.s || w != want.w || hash.Sum64() != want.hash {
+			t.Errorf("kappa %g: s %v, w %v, hash %#x, want %+v", p.kappa, s, w, hash.Sum64(), want)
+		}
 	}
 }
 
