@@ -58,16 +58,19 @@ const (
 // them if f is finite nowhere. It fails only if ctx is done, which ends the search.
 func minimize(ctx context.Context, f optim.Func, starts [][]float64, lo, hi []float64, o optim.Options) ([]float64, error) {
 	var m optim.Minimizer
-	res := m.MultiStart(func(x, grad []float64) float64 {
-		if ctx.Err() != nil {
-			return math.NaN()
+	best, least := starts[0], math.Inf(1)
+	for _, start := range starts {
+		res := m.Minimize(func(x, grad []float64) float64 {
+			if ctx.Err() != nil {
+				return math.NaN()
+			}
+			return f(x, grad)
+		}, start, lo, hi, o)
+		if res.F < least && !math.IsInf(res.F, -1) {
+			best, least = slices.Clone(res.X), res.F
 		}
-		return f(x, grad)
-	}, starts, lo, hi, o)
-	if math.IsNaN(res.F) || math.IsInf(res.F, 0) {
-		return starts[0], ctx.Err()
 	}
-	return res.X, ctx.Err()
+	return best, ctx.Err()
 }
 
 // pretrain minimises the negative log marginal likelihood of tasks from several

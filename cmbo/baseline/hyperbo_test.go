@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"testing"
@@ -10,11 +11,43 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
+
+// TestMinimizeStarts: the lowest end counts, of equal ones the first, and of starts that fail none.
+func TestMinimizeStarts(t *testing.T) {
+	f := func(x, grad []float64) float64 {
+		switch grad[0] = 0; {
+		case x[0] < 0:
+			return math.NaN()
+		case x[0] < 3:
+			return math.MaxFloat64
+		}
+		return -x[0]
+	}
+	for _, tt := range []struct{ starts, want []float64 }{
+		{[]float64{-1, 2, 1}, []float64{2}},
+		{[]float64{-1, 2, 4, 5, 3}, []float64{5}},
+		{[]float64{-1, -2}, []float64{-1}},
+	} {
+		var starts [][]float64
+		for _, x := range tt.starts {
+			starts = append(starts, []float64{x})
+		}
+		got, err := minimize(t.Context(), f, starts, []float64{-9}, []float64{9}, optim.Options{})
+		require.NoError(t, err)
+		require.Equal(t, tt.want, got)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	got, err := minimize(ctx, f, [][]float64{{2}, {4}}, []float64{-9}, []float64{9}, optim.Options{})
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, []float64{2}, got)
+}
 
 // gpTasks draws tasks from one Gaussian process; shared gives them the same
 // points.

@@ -65,12 +65,6 @@ const (
 	notFinite
 )
 
-// Minimize searches from x0 and returns a result of its own. See
-// [Minimizer.Minimize].
-func Minimize(f Func, x0, lo, hi []float64, o Options) Result {
-	return new(Minimizer).Minimize(f, x0, lo, hi, o)
-}
-
 // Minimizer is the workspace of searches. The zero value is ready; it serves one
 // goroutine at a time, and a second search of the same size does not allocate.
 type Minimizer struct {
@@ -91,8 +85,6 @@ type Minimizer struct {
 	flat  bool // the last search expected a decrease below the rounding of f
 	pairs int  // pairs held
 	next  int  // ring position to write
-
-	multi []float64 // best point of MultiStart
 }
 
 // Minimize searches from x0, moved into the box, by the projected L-BFGS method, in

@@ -17,7 +17,7 @@ func TestMinimize(t *testing.T) {
 				append([]float64(nil), p.x0...), func() []float64 { p.f(p.x0, g); return g }(), 1e-4)
 
 			evals := 0
-			r := Minimize(counted(p.f, &evals), p.x0, p.lo, p.hi, Options{})
+			r := minimize(counted(p.f, &evals), p.x0, p.lo, p.hi, Options{})
 			t.Logf("status %d: f = %.3g, %d evaluations", r.status, r.F, evals)
 			if !r.Converged() {
 				t.Errorf("status %d", r.status)
@@ -86,7 +86,7 @@ func TestQuadratic(t *testing.T) {
 				}
 				return v
 			}
-			r := Minimize(f, x0, lo, hi, Options{GradTol: 1e-9, FuncTol: -1})
+			r := minimize(f, x0, lo, hi, Options{GradTol: 1e-9, FuncTol: -1})
 			if r.status != gradConverged && r.status != stuck {
 				t.Errorf("status %d", r.status)
 			}
@@ -124,20 +124,20 @@ func TestNonFinite(t *testing.T) {
 	}
 	for _, bad := range []float64{nan, inf, -inf} {
 		for _, x0 := range []float64{3e-3, 0.5, 5, 500} {
-			r := Minimize(barrier(bad), []float64{x0}, []float64{-10}, none(1, 1), Options{})
+			r := minimize(barrier(bad), []float64{x0}, []float64{-10}, none(1, 1), Options{})
 			if !r.Converged() || math.Abs(r.X[0]-1) > 1e-4 {
 				t.Errorf("bad = %g, x0 = %g: %+v", bad, x0, r)
 			}
 		}
 		evals := 0
-		r := Minimize(counted(barrier(bad), &evals), []float64{-1}, []float64{-10}, none(1, 1), Options{})
+		r := minimize(counted(barrier(bad), &evals), []float64{-1}, []float64{-10}, none(1, 1), Options{})
 		if r.status != notFinite || r.X[0] != -1 || evals != 1 {
 			t.Errorf("bad = %g: start outside the domain gives %+v", bad, r)
 		}
 	}
 	// A finite value with a gradient that is not: kept as the best point seen,
 	// not continued from.
-	r := Minimize(func(x, g []float64) float64 {
+	r := minimize(func(x, g []float64) float64 {
 		g[0] = 2 * x[0]
 		if math.Abs(x[0]) < 0.5 {
 			g[0] = nan
@@ -149,7 +149,7 @@ func TestNonFinite(t *testing.T) {
 	}
 	// NaN everywhere but at the start.
 	calls := 0
-	r = Minimize(func(x, g []float64) float64 {
+	r = minimize(func(x, g []float64) float64 {
 		calls++
 		g[0] = 1
 		if calls > 1 {
@@ -169,7 +169,7 @@ func TestNeverWorse(t *testing.T) {
 		var start float64
 		first := true
 		lowest := math.Inf(1)
-		r := Minimize(func(x, g []float64) float64 {
+		r := minimize(func(x, g []float64) float64 {
 			var v float64
 			for i := range x {
 				v += math.Sin(7*x[i]) * rng.Float64()
@@ -216,44 +216,11 @@ func TestStatus(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			r := Minimize(tt.f, []float64{-1.2, 1}, tt.lo, none(2, 1), tt.o)
+			r := minimize(tt.f, []float64{-1.2, 1}, tt.lo, none(2, 1), tt.o)
 			if r.status != tt.want || r.Converged() != (tt.want == gradConverged || tt.want == funcConverged) {
 				t.Errorf("status %d, want %d", r.status, tt.want)
 			}
 		})
-	}
-}
-
-func TestMultiStart(t *testing.T) {
-	var m Minimizer
-	starts := [][]float64{{-4, 0.5}, {9.9, 14.9}, {-3, 12}, {9.4, 2.4}, {3, 2}}
-	lo, hi := []float64{-5, 0}, []float64{10, 15}
-	r := m.MultiStart(branin, starts, lo, hi, Options{})
-	if math.Abs(r.F-0.39788735772973816) > 1e-9 {
-		t.Errorf("f = %.12f", r.F)
-	}
-	var best Result
-	for i, x0 := range starts {
-		if s := Minimize(branin, x0, lo, hi, Options{}); i == 0 || s.F < best.F {
-			best = s
-		}
-	}
-	if r.F != best.F || !slices.Equal(r.X, best.X) {
-		t.Errorf("%+v, want %+v", r, best)
-	}
-	// Ties go to the lower index, failed starts lose, also against +MaxFloat64.
-	half := func(x, g []float64) float64 {
-		g[0] = 0
-		if x[0] < 0 {
-			return math.NaN()
-		}
-		return math.MaxFloat64
-	}
-	if r := m.MultiStart(half, [][]float64{{-1}, {2}, {1}}, none(1, -1), none(1, 1), Options{}); r.X[0] != 2 {
-		t.Errorf("ties: %+v", r)
-	}
-	if r := m.MultiStart(half, [][]float64{{-1}, {-2}}, none(1, -1), none(1, 1), Options{}); r.status != notFinite || r.X[0] != -1 {
-		t.Errorf("all starts fail: %+v", r)
 	}
 }
 
@@ -263,7 +230,7 @@ func TestReuse(t *testing.T) {
 	var m Minimizer
 	for range 2 {
 		for _, p := range problems() {
-			want := Minimize(p.f, p.x0, p.lo, p.hi, Options{})
+			want := minimize(p.f, p.x0, p.lo, p.hi, Options{})
 			got := m.Minimize(p.f, p.x0, p.lo, p.hi, Options{})
 			if got.F != want.F || fmt.Sprint(got.X) != fmt.Sprint(want.X) {
 				t.Errorf("%s: %+v after other searches, %+v alone", p.name, got, want)
@@ -276,19 +243,17 @@ func TestReuse(t *testing.T) {
 
 func TestAllocations(t *testing.T) {
 	var m Minimizer
-	x0, starts := []float64{-1.2, 1}, [][]float64{{0, 0}, {-1.2, 1}}
+	x0 := []float64{-1.2, 1}
 	lo, hi := none(len(x0), -1), none(len(x0), 1)
 	testutil.ZeroAlloc(t, func() { m.Minimize(rosenbrock, x0, lo, hi, Options{}) })
-	testutil.ZeroAlloc(t, func() { m.MultiStart(rosenbrock, starts, lo, hi, Options{}) })
 }
 
 func TestPanics(t *testing.T) {
 	for name, f := range map[string]func(){
-		"lower length": func() { Minimize(rosenbrock, fill(2, 0), fill(1, 0), none(2, 1), Options{}) },
-		"upper length": func() { Minimize(rosenbrock, fill(2, 0), none(2, -1), fill(3, 0), Options{}) },
-		"crossed":      func() { Minimize(rosenbrock, fill(2, 0), fill(2, 1), fill(2, 0), Options{}) },
-		"NaN bound":    func() { Minimize(rosenbrock, fill(2, 0), fill(2, math.NaN()), none(2, 1), Options{}) },
-		"no start":     func() { new(Minimizer).MultiStart(rosenbrock, nil, nil, nil, Options{}) },
+		"lower length": func() { minimize(rosenbrock, fill(2, 0), fill(1, 0), none(2, 1), Options{}) },
+		"upper length": func() { minimize(rosenbrock, fill(2, 0), none(2, -1), fill(3, 0), Options{}) },
+		"crossed":      func() { minimize(rosenbrock, fill(2, 0), fill(2, 1), fill(2, 0), Options{}) },
+		"NaN bound":    func() { minimize(rosenbrock, fill(2, 0), fill(2, math.NaN()), none(2, 1), Options{}) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			defer func() {
@@ -305,7 +270,7 @@ func TestPanics(t *testing.T) {
 func TestStop(t *testing.T) {
 	asked := 0
 	var at []float64
-	r := Minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{Stop: func(x, grad []float64, f float64) bool {
+	r := minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{Stop: func(x, grad []float64, f float64) bool {
 		g := make([]float64, len(x))
 		if v := rosenbrock(x, g); v != f || !slices.Equal(g, grad) {
 			t.Errorf("Stop is told %v, %v; the function says %v, %v", f, grad, v, g)
@@ -314,7 +279,7 @@ func TestStop(t *testing.T) {
 		asked++
 		return asked == 4
 	}})
-	three := Minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{MaxIter: 3})
+	three := minimize(rosenbrock, fill(4, -0.5), none(4, -1), none(4, 1), Options{MaxIter: 3})
 	if r.status != stopped || r.Converged() || asked != 4 || three.status != iterLimit || !slices.Equal(at, r.X) || !slices.Equal(at, three.X) {
 		t.Errorf("asked %d times: %+v; three steps: %+v", asked, r, three)
 	}

@@ -101,3 +101,8 @@ func problems() []problem {
 		}, []float64{1, -1}, none(2, -1), none(2, 1), []float64{3, 3}, 1e-2, 30},
 	}
 }
+
+// minimize searches with a Minimizer that nothing else uses.
+func minimize(f Func, x0, lo, hi []float64, o Options) Result {
+	return new(Minimizer).Minimize(f, x0, lo, hi, o)
+}

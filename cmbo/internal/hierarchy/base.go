@@ -83,7 +83,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	}
 	last := len(start) - 1
 	minimize := func() optim.Result {
-		return optim.Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+		return new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
 	}
 	res := minimize()
 	// Few values look like noise, as offset and scale of their task are their own: two are always
