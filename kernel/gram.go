@@ -32,7 +32,7 @@ func Cross(dst *linalg.Dense, k Kernel, x, y *linalg.Dense) {
 // fill sets row i of dst to the values of k(x_i, y_j), up to the diagonal if lower.
 func fill(dst func(i int) []float64, op string, k Kernel, x, y *linalg.Dense, lower bool) {
 	n, dim := x.Dims()
-	if variance, st, ok := fast(k, nil); ok {
+	if variance, _, st, ok := fast(k); ok {
 		st.checkDim(op, dim)
 		f := st.radial()
 		squares(x, y, st.inv, lower, dst, func(row []float64) { f64.RadialValues(row, row, 1, variance, f) })
@@ -62,22 +62,18 @@ func Diag(dst []float64, k Kernel, x *linalg.Dense) {
 }
 
 // fast reports whether k is a Stationary kernel, perhaps scaled any number of
-// times, and returns the product of the factors. The factors are appended to
-// *scales if that is not nil.
-func fast(k Kernel, scales *[]float64) (variance float64, st Stationary, ok bool) {
+// times, and returns the number of factors and their product.
+func fast(k Kernel) (variance float64, factors int, st Stationary, ok bool) {
 	variance = 1
-	for {
+	for ; ; factors++ {
 		switch u := unwrap(k).(type) {
 		case Stationary:
-			return variance, u, true
+			return variance, factors, u, true
 		case scaled:
 			variance *= u.variance
-			if scales != nil {
-				*scales = append(*scales, u.variance)
-			}
 			k = u.k
 		default:
-			return 0, Stationary{}, false
+			return 0, 0, Stationary{}, false
 		}
 	}
 }

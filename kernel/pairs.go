@@ -30,8 +30,8 @@ type Pairs struct {
 	k        Kernel // of the latest Gram
 	st       Stationary
 	fast     bool
-	variance float64
-	scales   []float64
+	variance float64 // the product of so many factors
+	factors  int
 	buf      []float64
 	other    linalg.Sym // for differences
 }
@@ -55,8 +55,7 @@ func (p *Pairs) Reset(x *linalg.Dense) {
 // scaled or not, it also keeps what [Pairs.GradDot] needs.
 func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 	p.k = k
-	p.scales = p.scales[:0]
-	p.variance, p.st, p.fast = fast(k, &p.scales)
+	p.variance, p.factors, p.st, p.fast = fast(k)
 	if !p.fast {
 		Gram(dst, k, &p.x)
 		return
@@ -162,14 +161,13 @@ func (p *Pairs) GradDot(dst []float64, w *linalg.Sym) {
 }
 
 func (p *Pairs) gradFast(dst []float64, w *linalg.Sym) {
-	n := len(p.scales)
-	if n > 0 {
+	if p.factors > 0 {
 		v := p.variance * p.dotLower(w, p.val)
-		for i := range n {
+		for i := range p.factors {
 			dst[i] = v
 		}
 	}
-	dst = dst[n:]
+	dst = dst[p.factors:]
 	if p.st.isotropic() {
 		dst[0] = p.variance * p.dotLower(w, p.grad)
 		return

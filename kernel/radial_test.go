@@ -229,13 +229,12 @@ func TestStationaryError(t *testing.T) {
 // TestFast: a stationary kernel, scaled or not, is one for the loops over many points,
 // and no other is.
 func TestFast(t *testing.T) {
-	var scales []float64
-	variance, st, ok := fast(Scale(2, Scale(3, Matern52(0.5))), &scales)
-	if !ok || variance != 6 || len(scales) != 2 || scales[0]*scales[1] != 6 || st.shape != matern52 {
-		t.Errorf("variance %g, scales %v, %v, %v", variance, scales, st, ok)
+	variance, factors, st, ok := fast(Scale(2, Scale(3, Matern52(0.5))))
+	if !ok || variance != 6 || factors != 2 || st.shape != matern52 {
+		t.Errorf("variance %g of %d factors, %v, %v", variance, factors, st, ok)
 	}
 	for _, k := range []Kernel{Constant(2), Scale(2, Constant(3)), Sum(Matern32(1), Matern32(2)), Product(Matern32(1), Constant(2))} {
-		if _, _, ok := fast(k, nil); ok {
+		if _, _, _, ok := fast(k); ok {
 			t.Errorf("%v", k)
 		}
 	}
