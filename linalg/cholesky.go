@@ -50,10 +50,7 @@ func pivotFloor(i int, a float64) float64 { return 4 * float64(i+1) * 0x1p-52 * 
 // not exceed 4·(i+1)·2⁻⁵²·a_ii, i its row from 0, as much as rounding may leave of 0 where a
 // row repeats an earlier one, it returns a *NotPositiveDefiniteError and leaves the receiver
 // empty. n³/3 operations.
-func (c *Cholesky) Factorize(a *Sym) error { return c.factorize(a, 0) }
-
-// FactorizeShift is Factorize of a + shift·I.
-func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error { return c.factorize(a, shift) }
+func (c *Cholesky) Factorize(a *Sym) error { return c.FactorizeShift(a, 0) }
 
 // Jitters are the shares of a variance that are added to a matrix for it to have a
 // factor, one after the other until it has: 0, then 1e-10, 1e-9, … up to limit, or to 1.
@@ -74,23 +71,24 @@ func Jitters(limit float64) iter.Seq[float64] {
 func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
 	mean := a.Trace() / float64(a.n)
 	if !(mean > 0) || math.IsInf(mean, 1) {
-		return 0, c.factorize(a, 0)
+		return 0, c.Factorize(a)
 	}
 	for share := range Jitters(max) {
-		if err = c.factorize(a, share*mean); err == nil {
+		if err = c.FactorizeShift(a, share*mean); err == nil {
 			return share * mean, nil
 		}
 	}
 	return 0, err
 }
 
-func (c *Cholesky) factorize(a *Sym, jitter float64) error {
+// FactorizeShift is Factorize of a + shift·I.
+func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error {
 	n := a.n
 	c.reset(n)
 	l := c.l.data
-	p, v := cholesky(n, jitter, a.data, l)
+	p, v := cholesky(n, shift, a.data, l)
 	for i := 0; i < n && p < 0; i++ {
-		if d := l[i*n+i]; !(d*d > pivotFloor(i, a.data[i*n+i]+jitter)) {
+		if d := l[i*n+i]; !(d*d > pivotFloor(i, a.data[i*n+i]+shift)) {
 			p, v = i, d*d
 		}
 		clear(l[i*n+i+1 : i*n+n])

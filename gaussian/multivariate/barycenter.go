@@ -3,6 +3,7 @@ package multivariate
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/linalg"
@@ -102,11 +103,8 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 func equalCovs(ps []*Normal) bool {
 	for _, p := range ps[1:] {
 		for i := range p.mean {
-			a, b := p.cov.Row(i), ps[0].cov.Row(i)
-			for j := range i + 1 {
-				if a[j] != b[j] {
-					return false
-				}
+			if !slices.Equal(p.cov.Row(i)[:i+1], ps[0].cov.Row(i)[:i+1]) {
+				return false
 			}
 		}
 	}
