@@ -170,11 +170,7 @@ func (w *Workspace) jeffreysValue(op string, p, q *Normal, cov, mean, jitter flo
 			return math.Inf(1), err
 		}
 	}
-	value := 0.5 * (cov + math.Max(mean, 0))
-	if !fault.Finite(value) {
-		return value, fault.Scalar(op, "result", value, gaussian.ErrNotFinite)
-	}
-	return value, nil
+	return fault.Result(op, 0.5*(cov+math.Max(mean, 0)))
 }
 
 // nearEqualJeffreys is the covariance part per dimension below which it is

@@ -3,7 +3,6 @@ package multivariate
 import (
 	"math"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
@@ -57,11 +56,7 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 		w.vec[i] = q.mean[i] - v
 	}
 	cq.SolveLowerVecTo(w.vec, w.vec)
-	s = 0.5 * (s + linalg.Dot(w.vec, w.vec))
-	if !fault.Finite(s) {
-		return s, fault.Scalar(op, "result", s, gaussian.ErrNotFinite)
-	}
-	return s, nil
+	return fault.Result(op, 0.5*(s+linalg.Dot(w.vec, w.vec)))
 }
 
 // nearEqualKL is twice the covariance part per dimension below which it is

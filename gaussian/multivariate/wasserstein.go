@@ -28,11 +28,7 @@ func (w *Workspace) W2Squared(p, q *Normal) (float64, error) {
 	if err != nil {
 		return 0, err
 	}
-	d := cov + mean
-	if !fault.Finite(d) {
-		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
-	}
-	return d, nil
+	return fault.Result(op, cov+mean)
 }
 
 // W2 returns the 2-Wasserstein distance between p and q, the square root of
@@ -52,10 +48,7 @@ func (w *Workspace) W2(p, q *Normal) (float64, error) {
 		}
 		d = math.Hypot(math.Sqrt(cov), linalg.Norm2(w.vec))
 	}
-	if !fault.Finite(d) {
-		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
-	}
-	return d, nil
+	return fault.Result(op, d)
 }
 
 // nearEqual is the fraction of the traces below which a squared distance is
@@ -123,10 +116,7 @@ func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float6
 	if err != nil {
 		return 0, err
 	}
-	if d += dm; !fault.Finite(d) {
-		return 0, fault.Scalar(op, "result", d, gaussian.ErrNotFinite)
-	}
-	return d, nil
+	return fault.Result(op, d+dm)
 }
 
 // lowerNorm returns ‖L‖²_F of a lower triangular L.

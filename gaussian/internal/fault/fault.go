@@ -140,6 +140,14 @@ func Scalar(op, what string, v float64, err error) error {
 	return &ValueError{Op: op, What: what, Row: -1, Col: -1, Value: v, Err: err}
 }
 
+// Result returns v, and an error if it is not finite.
+func Result(op string, v float64) (float64, error) {
+	if !Finite(v) {
+		return v, Scalar(op, "result", v, ErrNotFinite)
+	}
+	return v, nil
+}
+
 // NonNegative wants a finite v ≥ 0.
 func NonNegative(op, what string, v float64) error {
 	if !Finite(v) {
