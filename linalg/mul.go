@@ -93,14 +93,9 @@ func (m *Dense) MulVecTo(dst, x []float64) {
 	if len(x) != m.cols {
 		panicLen("MulVecTo", "x", len(x), m.cols)
 	}
-	mulVec(dst, m.data, m.stride, x)
-}
-
-// mulVec sets dst to A·x for a row-major A.
-func mulVec(dst, a []float64, lda int, x []float64) {
 	separate("MulVecTo", dst, x)
-	separate("MulVecTo", dst, a)
-	f64.GemmSet(len(dst), 1, len(x), 1, a, lda, 1, x, 1, len(x), dst, 1)
+	separate("MulVecTo", dst, m.data)
+	f64.GemmSet(len(dst), 1, len(x), 1, m.data, m.stride, 1, x, 1, len(x), dst, 1)
 }
 
 // addRows adds Σ_i x_i·A_i to dst, A_i being row i of a.

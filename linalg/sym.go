@@ -134,13 +134,8 @@ func (s *Sym) Dot(b *Sym) float64 {
 
 // MulVecTo sets dst to s·x. dst must not alias x.
 func (s *Sym) MulVecTo(dst, x []float64) {
-	if len(dst) != s.n {
-		panicLen("MulVecTo", "dst", len(dst), s.n)
-	}
-	if len(x) != s.n {
-		panicLen("MulVecTo", "x", len(x), s.n)
-	}
-	mulVec(dst, s.data, s.n, x)
+	m := s.Dense()
+	m.MulVecTo(dst, x)
 }
 
 // Subset makes s the principal submatrix a[idx, idx]. Indices may repeat. s must
