@@ -214,7 +214,8 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 		panicLen("Append", "row", len(row), n)
 	}
 	c.work = f64.Grow(c.work, n)
-	f64.Trsm(1, n, copyTo(c.work, row), n, c.l.data, c.l.stride)
+	copy(c.work, row)
+	f64.Trsm(1, n, c.work, n, c.l.data, c.l.stride)
 	v := diag - f64.Dot(c.work, c.work)
 	if !(v > pivotFloor(n, diag)) || math.IsInf(v, 1) {
 		return &NotPositiveDefiniteError{Pivot: n, Value: v}
@@ -242,10 +243,4 @@ func (c *Cholesky) widen(ld int) {
 		end = i * ld
 	}
 	c.l.data, c.l.stride = data, ld
-}
-
-// copyTo copies src to the front of dst and returns it.
-func copyTo(dst, src []float64) []float64 {
-	copy(dst, src)
-	return dst[:len(src)]
 }

@@ -17,7 +17,8 @@ func (c *Cholesky) SolveVecTo(dst, b []float64) {
 // SolveLowerVecTo sets dst to L⁻¹·b. dst may be b. n² operations.
 func (c *Cholesky) SolveLowerVecTo(dst, b []float64) {
 	c.checkVec("SolveLowerVecTo", dst, b)
-	f64.Trsm(1, len(dst), copyTo(dst, b), len(dst), c.l.data, c.l.stride)
+	copy(dst, b)
+	f64.Trsm(1, len(dst), dst, len(dst), c.l.data, c.l.stride)
 }
 
 // SolveUpperVecTo sets dst to L⁻ᵀ·b. dst may be b. n² operations.

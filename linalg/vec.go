@@ -46,10 +46,7 @@ func Norm2(x []float64) float64 {
 	if math.IsNaN(s) {
 		return s
 	}
-	var scale float64
-	for _, v := range x {
-		scale = max(scale, math.Abs(v))
-	}
+	scale := f64.Magnitude(x)
 	if scale == 0 || math.IsInf(scale, 1) {
 		return scale
 	}

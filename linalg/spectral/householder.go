@@ -61,9 +61,7 @@ func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 			g[i*k+j] = -tau[j] * s
 		}
 		g[j*k+j] = tau[j]
-	}
-	for j := range k {
-		clear(g[j*k : j*k+j])
+		clear(gj)
 	}
 	b.tv = f64.Grow(b.tv, k*n)
 	clear(b.tv)
