@@ -91,13 +91,7 @@ func (c *checker) refuses(theta []float64) (failure error) {
 }
 
 func closeAll(got, want []float64) bool {
-	if len(got) != len(want) {
-		return false
-	}
-	for i, v := range want {
-		if !(math.Abs(got[i]-v) <= 8*eps*math.Max(1, math.Abs(v))) {
-			return false
-		}
-	}
-	return true
+	return slices.EqualFunc(got, want, func(g, w float64) bool {
+		return math.Abs(g-w) <= 8*eps*math.Max(1, math.Abs(w))
+	})
 }
