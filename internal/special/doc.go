@@ -11,9 +11,7 @@
 //	h(z) = φ(z) + z·Φ(z) = E max(0, z + ε), ε ~ N(0, 1).
 //
 // M and R are smooth, positive and free of overflow, and evaluated by one polynomial each;
-// the factor φ is put on only where it is wanted, from a square formed in two parts. Where h
-// is asked for most, a series about the nearest of many centres takes a third of that time
-// or less (BenchmarkNormEI).
+// the factor φ is put on only where it is wanted, from a square formed in two parts.
 //
 // Every function is defined for every float64; a NaN gives a NaN. The tests hold the error
 // bounds against 50-digit values, where the result is a normal number. u is 2^-53.

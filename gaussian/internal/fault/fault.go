@@ -18,7 +18,6 @@ var (
 	ErrArgument            = errors.New("gaussian: invalid argument")
 )
 
-// DimensionError reports a size that does not fit; it wraps [ErrDimension].
 type DimensionError struct {
 	Op   string // function or method
 	What string // argument
@@ -34,8 +33,6 @@ func (e *DimensionError) Error() string {
 // Unwrap returns [ErrDimension].
 func (e *DimensionError) Unwrap() error { return ErrDimension }
 
-// ValueError reports a number that cannot be used. It wraps one of the
-// sentinels, which says why.
 type ValueError struct {
 	Op    string  // function or method
 	What  string  // argument
@@ -60,8 +57,6 @@ func (e *ValueError) Error() string {
 // Unwrap returns the sentinel.
 func (e *ValueError) Unwrap() error { return e.Err }
 
-// DefiniteError reports a matrix that could not be factorised. It wraps
-// [ErrNotPositiveDefinite] and, if there is one, the error of linalg.
 type DefiniteError struct {
 	Op     string  // function or method
 	What   string  // matrix
