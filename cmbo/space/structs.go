@@ -11,17 +11,13 @@ import (
 // order of the fields; cfg is the struct or a pointer to one:
 //
 //	type config struct {
-//		LR      float64 `cmbo:"lr,log,1e-5,1"`
-//		Dropout float64 `cmbo:"dropout,0,0.5,step=0.1"`
-//		Depth   int     `cmbo:"depth,1,12"`
-//		Batch   int     `cmbo:"batch,log,8,512"`
-//		Units   int     `cmbo:"units,ordinal,16,32,64"`
-//		Kernel  string  `cmbo:"kernel,rbf,poly,linear"`
-//		Bias    bool    `cmbo:"bias"`
+//		LR     float64 `cmbo:"lr,log,1e-5,1"`
+//		Units  int     `cmbo:"units,ordinal,16,32,64"`
+//		Kernel string  `cmbo:"kernel,rbf,poly,linear"`
+//		Bias   bool    `cmbo:"bias"`
 //	}
 //
-// A tag is a list with commas between: the parameter's name, which is the field's
-// if it is left empty, and then what the type of the field needs.
+// A tag has the parameter's name, the field's if it is left empty, and then what the field's type needs:
 //
 //	float64, float32                lo,hi or log,lo,hi or lo,hi,step=s or ordinal,v1,v2,...
 //	int, int8 ... int64, uint ...   the same, in whole numbers

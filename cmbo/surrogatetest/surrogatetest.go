@@ -30,17 +30,15 @@ const (
 //
 //   - predictions: means are finite, deviations finite and not negative, from no value on;
 //     matrices and data are left as they were; a row has the prediction that it has alone;
-//   - repeatable: what a surrogate says follows from the data: one that was told values one
-//     at a time, or others before, says bit for bit what a fresh one does;
+//   - repeatable: told values one at a time, or others before, it says to the bit what a fresh one does;
 //   - pending: a point that is pending is not less sure than it was;
 //   - cancelled: with a context that is done a call fails with its error or does what it
 //     should, and the next Fit mends the surrogate;
 //   - candidates: a [cmbo.Binder] predicts at its candidates what it predicts elsewhere;
 //   - scores: a [cmbo.Scorer] gives no NaN, changes no prediction, and the same again;
-//   - restored: states and fitted parameters ([cmbo.StateKeeper], [cmbo.Refitter]) pass the
-//     surrogate's own checks, which refuse others of another number, and a surrogate
-//     that gets the parameters back predicts bit for bit what the one that fitted them does;
-//   - shares: of a [cmbo.Mixture] add up to 1, the weights of a [cmbo.Weigher] too;
+//   - restored: states and fitted parameters ([cmbo.StateKeeper], [cmbo.Refitter]) pass its own
+//     checks, which refuse others of another number, and bring back its predictions to the bit;
+//   - masses: of a [cmbo.Mixture] add up to 1, the weights of a [cmbo.Weigher] too;
 //   - draws: of a [cmbo.Sampler] follow from the source alone and have the predicted mean;
 //   - noise: a [cmbo.NoiseEstimator] gives a variance that is not negative.
 //
@@ -58,7 +56,7 @@ func TestSurrogate(t testing.TB, dim int, start func() cmbo.Surrogate) {
 	}{
 		{"predictions", all, c.predictions}, {"repeatable", all, c.repeatable()}, {"pending", all, c.pending},
 		{"cancelled", all[len(all)-1:], c.cancelled}, {"candidates", all, c.bound}, {"scores", all, c.scores},
-		{"restored", all, c.restored}, {"shares", all, c.shares}, {"draws", all[len(all)-1:], c.draws}, {"noise", all, c.noise},
+		{"restored", all, c.restored}, {"masses", all, c.masses}, {"draws", all[len(all)-1:], c.draws}, {"noise", all, c.noise},
 	} {
 		if err := c.each(check.on, check.run); err != nil {
 			t.Errorf("%T: %s: %v", start(), check.name, err)
@@ -355,7 +353,7 @@ func (c *checker) restored(t told) error {
 	return nil
 }
 
-func (c *checker) shares(t told) error {
+func (c *checker) masses(t told) error {
 	whole := func(sum float64) bool { return math.Abs(sum-1) <= 1e-9 }
 	if w, ok := t.s.(cmbo.Weigher); ok {
 		sum := 0.0
@@ -378,7 +376,7 @@ func (c *checker) shares(t told) error {
 		}
 	}
 	if len(m.Hypotheses()) > 0 && !whole(sum) {
-		return fmt.Errorf("shares add up to %v", sum)
+		return fmt.Errorf("masses add up to %v", sum)
 	}
 	for i, mean := range m.PriorMeans() {
 		if len(mean) != t.n {

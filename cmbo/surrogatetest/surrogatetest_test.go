@@ -135,7 +135,7 @@ func (m *mean) Weights() []float64 {
 func (m *mean) Hypotheses() []cmbo.Hypothesis {
 	s := []cmbo.Hypothesis{{Cluster: -1, Mass: 0.5, Reversed: 0.1}, {Level: cmbo.LevelCluster, Mass: 0.5}}
 	switch m.defect {
-	case "shares":
+	case "masses":
 		s[0].Mass = 0.4
 	case "reversed":
 		s[0].Reversed = 0.6
@@ -186,8 +186,8 @@ func TestDefects(t *testing.T) {
 		{"other error", "cancelled"}, {"broken by cancel", "cancelled"}, {"bound elsewhere", "candidates"},
 		{"NaN score", "scores"}, {"scores by turns", "scores"}, {"scores and forgets", "scores"},
 		{"any state", "restored"}, {"any parameters", "restored"}, {"fits again", "restored"},
-		{"weights", "shares"}, {"shares", "shares"}, {"reversed", "shares"}, {"cluster", "shares"},
-		{"prior means", "shares"}, {"task means", "shares"},
+		{"weights", "masses"}, {"masses", "masses"}, {"reversed", "masses"}, {"cluster", "masses"},
+		{"prior means", "masses"}, {"task means", "masses"},
 		{"own source", "draws"}, {"biased draws", "draws"}, {"noise", "noise"},
 	} {
 		t.Run(tt.defect, func(t *testing.T) {
