@@ -112,6 +112,27 @@ func (m *mean) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.
 	return nil
 }
 
+func (m *mean) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
+	for i := range dst {
+		dst[i] = x.Row(i)[1]
+		if m.defect == "NaN without transfer" {
+			dst[i] = math.NaN()
+		}
+	}
+	return nil
+}
+func (m *mean) MaxValue() float64 {
+	if m.defect == "NaN maximum" {
+		return math.NaN()
+	}
+	return 1
+}
+func (m *mean) Describe(*cmbo.Step) {
+	if m.defect == "described and forgotten" {
+		m.params = []float64{m.params[0] + 1}
+	}
+}
+
 func (m *mean) State(context.Context) ([]float64, error) { return []float64{1}, nil }
 func (m *mean) CheckState(s []float64) error {
 	if len(s) != 1 && m.defect != "any state" {
@@ -185,6 +206,7 @@ func TestDefects(t *testing.T) {
 		{"remembers", "repeatable"}, {"unsure while pending", "pending"},
 		{"other error", "cancelled"}, {"broken by cancel", "cancelled"}, {"bound elsewhere", "candidates"},
 		{"NaN score", "scores"}, {"scores by turns", "scores"}, {"scores and forgets", "scores"},
+		{"NaN without transfer", "scores"}, {"NaN maximum", "scores"}, {"described and forgotten", "scores"},
 		{"any state", "restored"}, {"any parameters", "restored"}, {"fits again", "restored"},
 		{"weights", "masses"}, {"masses", "masses"}, {"reversed", "masses"}, {"cluster", "masses"},
 		{"prior means", "masses"}, {"task means", "masses"},
