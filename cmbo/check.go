@@ -118,7 +118,7 @@ type CheckReport struct {
 	Apart []ApartOutput
 }
 
-// An ApartOutput is an output of a task whose values differ from most others' as another
+// An ApartOutput is an output of a task whose values differ from those of others as another
 // unit would make them.
 type ApartOutput struct {
 	Task, Output string
@@ -437,7 +437,7 @@ func recorded(tasks []Task, declared []runlog.Output) error {
 // unitGap is the ratio of median sizes from which another unit is thought of: less than that of minutes and seconds.
 const unitGap = 50
 
-// apartOutputs returns the outputs of tasks that lie apart from most others: beyond the
+// apartOutputs returns the outputs of tasks that lie apart from the others: beyond the
 // widest gap in the medians of their sizes, if that is unitGap or more.
 func apartOutputs(tasks []Task) []ApartOutput {
 	type sized struct {

@@ -195,8 +195,8 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 }
 
 // defaultProblems are a list and a box, with 90 past tasks and with few, with failures,
-// pending points, noise variances, values that are unlike the past's, a prior that was
-// encoded, and one that more tasks were added to.
+// pending points, noise variances, values that are unlike the past's or upside down, and a prior
+// that was encoded.
 func defaultProblems(t *testing.T) []defaultProblem {
 	box, err := cmbo.UnitCube(3)
 	require.NoError(t, err)
@@ -269,6 +269,7 @@ func defaultProblems(t *testing.T) []defaultProblem {
 			noise: func(i int) float64 { return 0.02 * float64(i%3) }},
 		{name: "list, unlike the past", space: list, prior: decoded, steps: 20, batch: 1,
 			f: func(x []float64) float64 { return 1e6 * math.Sin(13*x[0]) * math.Cos(11*x[1]+5*x[2]) }},
+		{name: "list, past upside down", space: list, prior: plain, steps: 14, batch: 1, f: func(x []float64) float64 { return 5 - 3*target(x) }},
 		{name: "box, noise fixed, a penalty", space: box, prior: learn(t, box, few, append(small, cmbo.WithMinimize())...), steps: 12, batch: 1,
 			f: func(x []float64) float64 {
 				if once++; once == 4 {

@@ -122,7 +122,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Bool(c.minimize)
 	e.Bool(c.positive)
 	e.Text(c.y.String())
-	e.Bool(false)
+	e.Bool(false) // of lengthscales per coordinate, for which the format has a place
 	e.Int(c.indexPoints)
 	if err := e.Kernel(c.kernel); err != nil {
 		return optionErrorf("%v", err)
@@ -314,7 +314,7 @@ func decodeConfig(d *codec.Decoder) *learnConfig {
 	}
 	c.y = YPolicy(y)
 	if d.Bool() && d.Err == nil {
-		d.Err = fmt.Errorf("%w: lengthscales per coordinate were asked for by an option that does not exist; learn it again", ErrVersion)
+		d.Err = fmt.Errorf("%w: a prior of lengthscales per coordinate, which no option asks for; learn it again", ErrVersion)
 	}
 	if c.indexPoints = d.Int(); c.indexPoints < 1 {
 		d.Fail("a count of %d", c.indexPoints)

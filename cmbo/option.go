@@ -41,10 +41,7 @@ type option struct {
 	restore bool
 }
 
-func (o option) applyLearn(c *learnConfig) error {
-	c.given = append(c.given, o)
-	return o.learn(c)
-}
+func (o option) applyLearn(c *learnConfig) error { return o.learn(c) }
 
 func (o option) applyRun(c *runConfig) error {
 	c.given = append(c.given, o)
@@ -91,8 +88,6 @@ func (g givenOptions) contradictions() error {
 
 // sharedConfig is what Learn and New both work with.
 type sharedConfig struct {
-	given givenOptions
-
 	seed        uint64
 	minimize    bool
 	positive    bool // models see logarithms
@@ -114,6 +109,7 @@ type learnConfig struct {
 // has to be given again: see TestSnapshotHoldsConfig.
 type runConfig struct {
 	sharedConfig
+	given       givenOptions
 	prior       *Prior
 	journal     func(lines []byte) error
 	mark        JournalMark
@@ -151,7 +147,6 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 }
 
 func (c *learnConfig) apply(opts []LearnOption) error {
-	c.given = nil
 	for _, o := range opts {
 		if o == nil {
 			return optionErrorf("a nil LearnOption")
@@ -166,7 +161,7 @@ func (c *learnConfig) apply(opts []LearnOption) error {
 // settled returns a copy without what concerned one call alone.
 func (c *learnConfig) settled() *learnConfig {
 	s := *c
-	s.given, s.progress, s.parallelism = nil, nil, 0
+	s.progress, s.parallelism = nil, 0
 	return &s
 }
 

@@ -13,11 +13,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what [Learn] makes of past tasks, hypotheses on a new one. It is immutable and safe to share between any number of optimisers and goroutines.
+// A Prior is what [Learn] makes of past tasks, hypotheses on a new one. It is immutable and safe
+// to share between any number of optimisers and goroutines.
 type Prior struct {
 	config *learnConfig // what it was learned with
 	space  *Space       // the parameters; candidates are not kept
-	finite bool         // the space learned on had candidates, which an encoded prior says
+	finite bool         // the space learned on had candidates: for its encoded form alone
 
 	learned *hierarchicalPrior
 	told    []told           // of each task with values

@@ -64,13 +64,16 @@ type hindsight struct {
 
 // relive takes *past, nil before the first time, through the events that it has not seen. It calls
 // see for each that told a value, of the point x, with the log before it. The caller holds the model.
-func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event, x []float64) error) (*hindsight, error) {
+func (o *draft) relive(
+	past **hindsight, see func(past *hindsight, before *draft, e runlog.Event, x []float64) error,
+) (*hindsight, error) {
 	if *past == nil {
 		m, err := o.config.model(o.space, false)
 		if err != nil {
 			return nil, err
 		}
-		*past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...), outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
+		h := runlog.NewLog(o.space, o.config.outputs...)
+		*past = &hindsight{model: consulted{m}, h: h, outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 	}
 	p := *past
 	before := &draft{Optimizer: o.Optimizer, h: p.h}

@@ -314,7 +314,7 @@ func better(y []float64) []bool {
 	return out
 }
 
-// verdict judges shares among which no transfer is one.
+// verdict judges masses of hypotheses among which no transfer is one.
 func (t Transfer) verdict() Verdict {
 	switch up, _ := t.upright(); {
 	case t.Values < verdictValues:

@@ -43,6 +43,22 @@ func (u UCB) Score(mean, sd float64) float64 {
 // String returns for example "UCB(3)".
 func (u UCB) String() string { return fmt.Sprintf("UCB(%g)", u.Beta) }
 
+// Validate reports a Beta that is not a finite number >= 0.
+func (u UCB) Validate() error {
+	if !(u.Beta >= 0 && u.Beta <= math.MaxFloat64) {
+		return fmt.Errorf("UCB needs a finite beta >= 0, have %g", u.Beta)
+	}
+	return nil
+}
+
+// checkTarget reports a value to improve on that is not finite.
+func checkTarget(what string, v float64) error {
+	if !(math.Abs(v) <= math.MaxFloat64) {
+		return fmt.Errorf("%s, have %g", what, v)
+	}
+	return nil
+}
+
 // valid reports whether mean and sd may be those of a posterior and the parameter
 // p is finite.
 func valid(mean, sd, p float64) bool {

@@ -25,26 +25,27 @@ type Adaptive interface {
 	Adapt(p Proposal) Func
 }
 
-// rule is an [Adaptive] of this package by its name.
+// rule is an [Adaptive] of this package, its name.
 type rule string
 
-const (
+// The functions that follow the run, by their names.
+var (
 	// AdaptiveEI is [EI] over the best value told so far, over 0 before the first.
-	AdaptiveEI rule = "EI"
+	AdaptiveEI Adaptive = rule("EI")
 	// AdaptivePI is [PI] over the best value told plus a tenth of the range of the
 	// values told: plus 0.1 while fewer than two distinct values are known, and over 0
 	// before the first.
-	AdaptivePI rule = "PI"
+	AdaptivePI Adaptive = rule("PI")
 	// MaxValuePI is [PI] over the model's estimate of the maximum, never below the best
 	// value told, and AdaptivePI if the model has no estimate.
-	MaxValuePI rule = "MaxValuePI"
+	MaxValuePI Adaptive = rule("MaxValuePI")
 	// Thompson is Thompson sampling: the point proposed is where a function drawn from
 	// the posterior is largest. The caller has to draw the function at all candidates
 	// jointly; Score, which sees one at a time, knows no more than the mean.
 	//
 	// W. R. Thompson, On the likelihood that one unknown probability exceeds another
 	// in view of the evidence of two samples, Biometrika 25 (1933) 285–294.
-	Thompson rule = "Thompson"
+	Thompson Adaptive = rule("Thompson")
 )
 
 // piMargin is how far the target of AdaptivePI lies above the best value, in ranges.

@@ -25,6 +25,9 @@ type EI struct {
 // String returns for example "EI(0.5)".
 func (e EI) String() string { return fmt.Sprintf("EI(%g)", e.Best) }
 
+// Validate reports a Best that is not finite.
+func (e EI) Validate() error { return checkTarget("EI needs a finite best value", e.Best) }
+
 // The logarithm is replaced below −fold, that is for z below −foldZ = −√(2·fold).
 const (
 	fold    = 1e200

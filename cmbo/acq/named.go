@@ -3,7 +3,6 @@ package acq
 import (
 	"fmt"
 	"maps"
-	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -41,22 +40,11 @@ func parameter(without Func, with func(v float64) Func) func(string) (Func, erro
 	}
 }
 
-// Validate reports a parameter of a function of this package with which no score is of use: a Beta
-// that is negative or not finite, or a value to improve on that is not finite.
+// Validate asks a function about its parameters, if it has a method Validate: those of this
+// package reject what no score is of use with.
 func Validate(f Func) error {
-	switch f := f.(type) {
-	case UCB:
-		if !(f.Beta >= 0 && f.Beta <= math.MaxFloat64) {
-			return fmt.Errorf("UCB needs a finite beta >= 0, have %g", f.Beta)
-		}
-	case EI:
-		if !(math.Abs(f.Best) <= math.MaxFloat64) {
-			return fmt.Errorf("EI needs a finite best value, have %g", f.Best)
-		}
-	case PI:
-		if !(math.Abs(f.Target) <= math.MaxFloat64) {
-			return fmt.Errorf("PI needs a finite target, have %g", f.Target)
-		}
+	if v, ok := f.(interface{ Validate() error }); ok {
+		return v.Validate()
 	}
 	return nil
 }

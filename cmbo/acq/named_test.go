@@ -12,6 +12,28 @@ type tenth struct{ share float64 }
 func (f tenth) Score(mean, sd float64) float64 { return mean + f.share*sd }
 func (f tenth) String() string                 { return fmt.Sprintf("Share(%g)", f.share) }
 
+func (f tenth) Validate() error {
+	if f.share < 0 {
+		return fmt.Errorf("a share of %g", f.share)
+	}
+	return nil
+}
+
+// TestValidate: a function is asked that has a method for it, one from outside, a pointer and one
+// that embeds another too.
+func TestValidate(t *testing.T) {
+	for _, f := range []Func{tenth{-1}, &UCB{-1}, UCB{math.NaN()}, &EI{math.Inf(1)}, struct{ PI }{PI{math.NaN()}}} {
+		if Validate(f) == nil {
+			t.Errorf("%T %v is taken", f, f)
+		}
+	}
+	for _, f := range []Func{tenth{1}, &UCB{1}, EI{-1}, AdaptiveEI} {
+		if err := Validate(f); err != nil {
+			t.Errorf("%T %v: %v", f, f, err)
+		}
+	}
+}
+
 // TestParse: what String prints is read as an equal value.
 func TestParse(t *testing.T) {
 	Register("Share", func(arg string) (Func, error) {

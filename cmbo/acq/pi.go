@@ -38,3 +38,6 @@ func (p PI) Score(mean, sd float64) float64 {
 
 // String returns for example "PI(0.5)".
 func (p PI) String() string { return fmt.Sprintf("PI(%g)", p.Target) }
+
+// Validate reports a Target that is not finite.
+func (p PI) Validate() error { return checkTarget("PI needs a finite target", p.Target) }

@@ -36,7 +36,7 @@ const (
 //     should, and the next Fit mends the surrogate;
 //   - candidates: a [cmbo.Binder] predicts at its candidates what it predicts elsewhere;
 //   - scores: a [cmbo.Scorer] gives no NaN, changes no prediction, and the same again, a [cmbo.Hedger]
-//     without transfer too, and a [cmbo.MaxValueEstimator]'s maximum is a number;
+//     without transfer too once it has a value, and a [cmbo.MaxValueEstimator]'s maximum is a number;
 //   - restored: states and fitted parameters ([cmbo.StateKeeper], [cmbo.Refitter]) pass its own
 //     checks, which refuse others of another number, and bring back its predictions to the bit;
 //   - masses: of a [cmbo.Mixture] add up to 1, the weights of a [cmbo.Weigher] too;
@@ -294,7 +294,7 @@ func (c *checker) scores(t told) error {
 		best = slices.Max(t.d.Y)
 	}
 	scores := []func(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error{r.Score}
-	if h, ok := t.s.(cmbo.Hedger); ok {
+	if h, ok := t.s.(cmbo.Hedger); ok && t.n > 0 {
 		scores = append(scores, h.ScoreWithoutTransfer)
 	}
 	for _, f := range []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}} {
@@ -385,7 +385,7 @@ func (c *checker) masses(t told) error {
 	for _, h := range m.Hypotheses() {
 		sum += h.Mass
 		if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
-			return fmt.Errorf("share %+v", h)
+			return fmt.Errorf("hypothesis %+v", h)
 		}
 	}
 	if len(m.Hypotheses()) > 0 && !whole(sum) {

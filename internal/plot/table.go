@@ -3,7 +3,6 @@ package plot
 import (
 	"encoding/json"
 	"math"
-	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -29,16 +28,6 @@ func Link(s, path string) Cell { return Cell{text: s, link: path} }
 // Num is a number shown with the given decimals; NaN shows as a dash.
 func Num(v float64, decimals int) Cell {
 	return Cell{text: fixed(v, max(decimals, 0)), value: v, numeric: true}
-}
-
-// Sig is a number shown in at most six significant digits; NaN shows as a
-// dash.
-func Sig(v float64) Cell {
-	c := Num(v, 0)
-	if !math.IsNaN(v) {
-		c.text = signs.Replace(strconv.FormatFloat(v, 'g', 6, 64))
-	}
-	return c
 }
 
 // Exact is a number with all the digits that tell it from others, as JSON has it;

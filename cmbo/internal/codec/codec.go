@@ -60,7 +60,9 @@ func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (s
 		return sum, err
 	}
 	sum = sha256.Sum256(e.Buf)
-	_, err = w.Write(append(e.Buf, sum[:]...))
+	if _, err = w.Write(e.Buf); err == nil {
+		_, err = w.Write(sum[:])
+	}
 	return sum, err
 }
 

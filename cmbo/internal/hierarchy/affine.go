@@ -240,7 +240,7 @@ type affinePosterior struct {
 }
 
 // negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
-// left out: with factors of no less than a millionth, all there can be do not add up to a unit of
+// left out: with factors of no less than a billionth, all there can be do not add up to a unit of
 // rounding.
 const negligible = 64
 

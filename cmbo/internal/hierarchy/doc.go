@@ -26,7 +26,8 @@
 //     covariance and mass: a process of the target's own (notransfer.go), or a draw of the
 //     population (population.go) with such a process beside (beside.go). A new one is a
 //     file with its type, a line in table.go, and a test that registers
-//     its moments on the grid with those of the others. No other file changes.
+//     its moments on the grid with those of the others. No other file changes; makers of one
+//     level divide its mass.
 //
 //   - Mixture (member.go, workspace.go, affine.go, mixture.go, predict.go), of which a run (run.go)
 //     has one a model: under each hypothesis the target is an affine image of a draw f,

@@ -25,7 +25,7 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		}
 		best, goal := plot.Str(""), "larger"
 		if m.Best != nil {
-			best = plot.Sig(m.Best.Y)
+			best = plot.Exact(m.Best.Y)
 		}
 		if m.Minimize {
 			goal = "smaller"
