@@ -46,7 +46,10 @@ func Norm2(x []float64) float64 {
 	if math.IsNaN(s) {
 		return s
 	}
-	scale := f64.Magnitude(x)
+	var scale float64 // f64.Magnitude may be NaN where an entry is infinite
+	for _, v := range x {
+		scale = max(scale, math.Abs(v))
+	}
 	if scale == 0 || math.IsInf(scale, 1) {
 		return scale
 	}
