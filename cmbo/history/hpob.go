@@ -170,6 +170,14 @@ type hpobReader struct {
 	count     [2]int // of rows of X and of y
 	kept      [][]int
 	repeated  int
+
+	// Of the task that is read. A small file can repeat a row a million times: equal ones are kept once.
+	rows [][]float64
+	at   map[[sha256.Size]byte]int // of rows, by their digests
+	x    []int                     // by row of the file, its place in rows, -1 for what is no list
+	y    []float64                 // values, row after row
+	ends []int                     // of the rows of y
+	bits []byte
 }
 
 // space reads all tasks.
@@ -190,6 +198,7 @@ func (t *hpobReader) space() error {
 // task reads one task.
 func (t *hpobReader) task(id string) error {
 	p := hpobTask{hpobReader: t, ys: "y", names: []string{""}}
+	t.rows, t.x, t.y, t.ends, t.at = t.rows[:0], t.x[:0], t.y[:0], t.ends[:0], make(map[[sha256.Size]byte]int)
 	if t.objective != "" {
 		p.ys, p.names = "Y", nil
 	}
@@ -235,10 +244,9 @@ func (t *hpobReader) counted(list int, read func() error) error {
 // hpobTask gathers one task.
 type hpobTask struct {
 	*hpobReader
-	x, y    [][]float64 // by row of the file, a row of x nil that is no list
-	ys      string      // the key of the values
-	several bool        // there are values of several outputs, which are not read
-	names   []string    // of the values of a row
+	ys      string   // the key of the values
+	several bool     // there are values of several outputs, which are not read
+	names   []string // of the values of a row
 	context cmbo.Context
 	row     []float64
 }
@@ -274,18 +282,31 @@ func (p *hpobTask) numbers() (list bool, err error) {
 // configuration reads an entry of X.
 func (p *hpobTask) configuration() error {
 	list, err := p.numbers()
-	var x []float64
-	if list {
-		x = append([]float64{}, p.row...) // not nil
+	if !list {
+		p.x = append(p.x, -1)
+		return err
 	}
-	p.x = append(p.x, x)
+	p.bits = p.bits[:0]
+	for j, v := range p.row {
+		p.row[j] = v + 0 // -0 becomes 0
+		p.bits = binary.LittleEndian.AppendUint64(p.bits, math.Float64bits(p.row[j]))
+	}
+	key := sha256.Sum256(p.bits)
+	k, known := p.at[key]
+	if !known {
+		k = len(p.rows)
+		p.at[key] = k
+		p.rows = append(p.rows, slices.Clone(p.row))
+	}
+	p.x = append(p.x, k)
 	return err
 }
 
 // result reads an entry of the values.
 func (p *hpobTask) result() error {
 	_, err := p.numbers()
-	p.y = append(p.y, slices.Clone(p.row))
+	p.y = append(p.y, p.row...)
+	p.ends = append(p.ends, len(p.y))
 	return err
 }
 
@@ -293,8 +314,6 @@ func (p *hpobTask) result() error {
 func (p *hpobTask) wrong(x []float64) string {
 	outside := slices.IndexFunc(x, func(v float64) bool { return !(v >= 0 && v <= 1) })
 	switch {
-	case x == nil:
-		return "not a list"
 	case len(x) == 0:
 		return "no coordinates"
 	case p.dim != 0 && len(x) != p.dim:
@@ -341,14 +360,20 @@ func (p *hpobTask) outputName() error {
 
 // observed returns what row i says, of which the value to be optimised is entry at.
 func (p *hpobTask) observed(i, at int) (r row) {
-	if i >= len(p.x) || i >= len(p.y) {
-		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.x), len(p.y)))
+	if i >= len(p.x) || i >= len(p.ends) {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %d configurations but %d values", i, len(p.x), len(p.ends)))
 	}
-	values := p.y[i]
-	if why := p.wrong(p.x[i]); why != "" {
-		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, why))
+	if p.x[i] < 0 {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: not a list", i))
 	}
-	r.x = p.x[i]
+	if r.x = p.rows[p.x[i]]; p.wrong(r.x) != "" {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.wrong(r.x)))
+	}
+	begin := 0
+	if i > 0 {
+		begin = p.ends[i-1]
+	}
+	values := p.y[begin:p.ends[i]]
 	p.dim = len(r.x)
 	if len(values) != len(p.names) {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: %s: %d values, want %d", i, p.ys, len(values), len(p.names)))
@@ -385,37 +410,29 @@ func (p *hpobTask) collect(id string) error {
 	if objective < 0 {
 		return &RowError{Task: names.Clip(id), Reason: fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
 	}
-	if p.several && len(p.y) == 0 {
+	if p.several && len(p.ends) == 0 {
 		return &RowError{Task: names.Clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
 	}
-	kept := make([]int, max(len(p.x), len(p.y)))
-	first := make(map[[sha256.Size]byte]int, len(kept)) // the observation of a configuration, by its digest
-	var bits []byte
+	kept := make([]int, max(len(p.x), len(p.ends)))
+	first := slices.Repeat([]int{-1}, len(p.rows)) // the observation of a configuration
+	n := 0
 	for i := range kept {
 		r := p.observed(i, objective)
 		if r.id = id; r.bad != nil {
 			r.id, kept[i] = names.Clip(id), -1
+		} else if k := p.x[i]; first[k] >= 0 {
+			kept[i] = first[k]
+			p.repeated++
+			continue
 		} else {
-			bits = bits[:0]
-			for j, v := range r.x {
-				r.x[j] = v + 0 // -0 becomes 0
-				bits = binary.LittleEndian.AppendUint64(bits, math.Float64bits(r.x[j]))
-			}
-			key := sha256.Sum256(bits)
-			k, again := first[key]
-			if again {
-				kept[i] = k
-				p.repeated++
-				continue
-			}
-			kept[i] = len(first)
-			first[key] = kept[i]
+			kept[i], first[k] = n, n
+			n++
 		}
 		if err := p.take(r, 0); err != nil {
 			return err
 		}
 	}
-	if len(first) > 0 {
+	if n > 0 {
 		context, err := p.context.Normal()
 		if err != nil {
 			return &RowError{Task: names.Clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}

@@ -397,3 +397,37 @@ func TestHPOBContext(t *testing.T) {
 		}
 	}
 }
+
+// A small file that repeats a row millions of times, good or bad, does not fill the memory: rows are kept once.
+func TestHPOBOfEqualRows(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
+	const million = 1 << 20
+	for _, unit := range []string{"[0],", "[2],", "[" + strings.Repeat("0,", 255) + "0],"} {
+		n := min(2*million, 32*million/len(unit))
+		var before, peak runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&before)
+		last := &heapAtEnd{Reader: pack(t, `{"s":{"t":{"X":[`, unit, n, strings.TrimSuffix(unit, ",")+`],"y":[`), stats: &peak}
+		if _, err := (history.HPOB{Name: "s", Policy: history.Skip}).Read(last); err == nil {
+			t.Error("half a file is read")
+		}
+		if mb := (int64(peak.HeapAlloc) - int64(before.HeapAlloc)) >> 20; mb > 80 {
+			t.Errorf("%d rows %.8s: %d MB", n, unit, mb)
+		}
+	}
+}
+
+// heapAtEnd looks at the heap once a reader has ended.
+type heapAtEnd struct {
+	io.Reader
+	stats *runtime.MemStats
+}
+
+func (r *heapAtEnd) Read(b []byte) (int, error) {
+	n, err := r.Reader.Read(b)
+	if err != nil {
+		runtime.GC()
+		runtime.ReadMemStats(r.stats)
+	}
+	return n, err
+}
