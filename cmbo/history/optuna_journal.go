@@ -44,7 +44,7 @@ type operation struct {
 	Directions   []int                      `json:"directions"`
 	State        *int                       `json:"state"`
 	Value        json.RawMessage            `json:"value"`
-	Values       []json.RawMessage          `json:"values"`
+	Values       json.RawMessage            `json:"values"`
 	Param        *string                    `json:"param_name"`
 	ParamValue   json.RawMessage            `json:"param_value_internal"`
 	Distribution json.RawMessage            `json:"distribution"`
@@ -53,8 +53,8 @@ type operation struct {
 	Step         *int64                     `json:"step"`
 	Intermediate json.RawMessage            `json:"intermediate_value"`
 	Steps        map[int64]json.RawMessage  `json:"intermediate_values"`
-	Start        moment                     `json:"datetime_start"`
-	End          moment                     `json:"datetime_complete"`
+	Start        json.RawMessage            `json:"datetime_start"`
+	End          json.RawMessage            `json:"datetime_complete"`
 }
 
 // study is a study as the operations so far make it.
@@ -241,8 +241,11 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(t.state))
 		}
 	}
-	if t.values = op.Values; t.values == nil && !isNull(op.Value) {
+	if !isNull(op.Value) {
 		t.values = []json.RawMessage{op.Value}
+	}
+	if e := t.setValues(op.Values); e != nil {
+		return e
 	}
 	if !isNull(op.Params) {
 		names, values, e := object(op.Params, j.Limits)

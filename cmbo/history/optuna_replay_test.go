@@ -164,7 +164,7 @@ func TestOptunaBadLines(t *testing.T) {
 		{setParam(0, "x", "0", choices(``)), "x", "0", "not the index of one of 0", cmbo.ErrCorrupt},
 		{`{"op_code":6,"trial_id":0}`, "state", "", "missing", cmbo.ErrCorrupt},
 		{`{"op_code":6,"trial_id":0,"state":7}`, "state", "7", "unknown", cmbo.ErrCorrupt},
-		{`{"op_code":6,"trial_id":0,"state":1,"values":3}`, "", "", "number into Go struct field operation.values", cmbo.ErrCorrupt},
+		{`{"op_code":6,"trial_id":0,"state":1,"values":3}`, "values", "3", "not a list", cmbo.ErrCorrupt},
 		{`{"op_code":7,"trial_id":0,"intermediate_value":1}`, "step", "", "missing", cmbo.ErrCorrupt},
 		{`{"op_code":4,"study_id":0,` + strings.Repeat(" ", 500) + `}`, "", "", "the line has more bytes; the limit is 400, which Limits.Line sets", cmbo.ErrCorrupt},
 		{`{"op_code":5,"trial_{"op_code":6}`, "", "", "invalid character", cmbo.ErrCorrupt}, // torn, then written on

@@ -86,23 +86,24 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 		j.dists[text] = d
 		return d, nil
 	}
-	var e *RowError
-	read := func(name string, raw json.RawMessage) (v float64) {
-		if e == nil {
-			if v, e = jsonFloat(raw, cmbo.ErrCorrupt); e != nil {
-				e.Reason = name + ": " + e.Reason
-			}
+	step := a.Step
+	if isNull(step) {
+		step = a.Q
+	}
+	for _, f := range []struct {
+		name string
+		raw  json.RawMessage
+		to   *float64
+	}{{"low", a.Low, &d.lo}, {"high", a.High, &d.hi}, {"step", step, &d.step}} {
+		if f.name == "step" && isNull(f.raw) {
+			continue
 		}
-		return v
-	}
-	d.lo, d.hi = read("low", a.Low), read("high", a.High)
-	if !isNull(a.Step) {
-		d.step = read("step", a.Step)
-	} else if !isNull(a.Q) {
-		d.step = read("step", a.Q)
-	}
-	if e != nil {
-		return nil, e
+		v, e := jsonFloat(f.raw, cmbo.ErrCorrupt)
+		if e != nil {
+			e.Reason = f.name + ": " + e.Reason
+			return nil, e
+		}
+		*f.to = v
 	}
 	if d.kind == distInt && d.step == 1 {
 		d.step = 0
@@ -179,25 +180,39 @@ func (p *setting) value(c column) (float64, *RowError) {
 	return p.v, nil
 }
 
+// inferred is a parameter of an inferred space in the making.
+type inferred struct {
+	first setting // that it was made of
+	study *study
+}
+
 // infer makes the space of all parameters of the trials to be read.
 func infer(studies []*study) (*cmbo.Space, error) {
-	type inferred struct {
-		setting
-		study string
-	}
-	all := make(map[string]inferred)
+	all := make(map[string]*inferred)
 	var order []string
 	for _, s := range studies {
+		type kind struct {
+			*parameter
+			*distribution
+		}
+		seen := make(map[kind]bool) // kinds of settings that were compared
 		for _, t := range s.kept {
 			for _, p := range t.settings {
+				k := kind{p.param, p.dist}
+				if seen[k] {
+					continue
+				}
+				seen[k] = true
 				name := p.param.name
-				first, known := all[name]
-				if !known {
-					all[name] = inferred{p, s.name}
+				in := all[name]
+				if in == nil {
+					all[name] = &inferred{first: p, study: s}
 					order = append(order, name)
-				} else if p.dist != first.dist && !p.dist.same(first.dist) {
+					continue
+				}
+				if !in.first.dist.same(p.dist) {
 					return nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
-						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, first.dist, first.line, first.study)}
+						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, in.first.dist, in.first.line, in.study.name)}
 				}
 			}
 		}
@@ -205,13 +220,13 @@ func infer(studies []*study) (*cmbo.Space, error) {
 	var params []cmbo.Param
 	for _, name := range order {
 		in := all[name]
-		p, err := in.dist.param(name)
+		p, err := in.first.dist.param(name)
 		if err == nil {
 			_, err = cmbo.NewSpace(p)
 		}
 		if err != nil {
-			return nil, &RowError{Line: in.line, Task: in.study, Field: name, Err: err,
-				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", in.dist, err)}
+			return nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
+				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", in.first.dist, err)}
 		}
 		params = append(params, p)
 	}

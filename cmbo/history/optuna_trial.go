@@ -41,28 +41,26 @@ type trial struct {
 // somewhere is the zone of times that name none. How far it is from others nobody knows.
 var somewhere = time.FixedZone("somewhere", 0)
 
-// moment is a time as Optuna writes it, since version 5 with its zone; other values count as none.
-type moment struct{ time.Time }
-
-func (m *moment) UnmarshalJSON(b []byte) error {
-	text, _ := jsonString(b)
-	at, err := time.Parse(time.RFC3339, text)
-	if err != nil {
-		at, _ = time.ParseInLocation("2006-01-02T15:04:05", text, somewhere)
-	} else {
-		at = at.UTC()
+// readTime reads a time as Optuna writes it: since version 5 with its zone.
+func readTime(text string) (time.Time, error) {
+	if at, err := time.Parse(time.RFC3339, text); err == nil {
+		return at.UTC(), nil
 	}
-	m.Time = at
-	return nil
+	return time.ParseInLocation("2006-01-02T15:04:05", text, somewhere)
 }
 
-// mark takes the times that an operation has.
+// mark takes the times that an operation has; what is none counts as not known.
 func (t *trial) mark(op *operation) {
-	if !op.Start.IsZero() {
-		t.start = op.Start.Time
-	}
-	if !op.End.IsZero() {
-		t.end = op.End.Time
+	for _, m := range []struct {
+		to   *time.Time
+		from json.RawMessage
+	}{{&t.start, op.Start}, {&t.end, op.End}} {
+		var text string
+		if json.Unmarshal(m.from, &text) == nil {
+			if at, err := readTime(text); err == nil {
+				*m.to = at
+			}
+		}
 	}
 }
 
@@ -96,11 +94,24 @@ func (t *trial) setState(j *journal, op *operation, line int) *RowError {
 	if state == running && t.state == running {
 		return nil
 	}
-	if op.Values != nil {
-		t.values = op.Values
+	if e := t.setValues(op.Values); e != nil {
+		return e
 	}
 	t.state, t.line = state, line
 	t.trim(j)
+	return nil
+}
+
+// setValues takes a list of values, if there is one.
+func (t *trial) setValues(raw json.RawMessage) *RowError {
+	if isNull(raw) {
+		return nil
+	}
+	var vs []json.RawMessage
+	if err := json.Unmarshal(raw, &vs); err != nil {
+		return rowErrorf(cmbo.ErrCorrupt, "not a list").in("values", string(raw))
+	}
+	t.values = vs
 	return nil
 }
 
