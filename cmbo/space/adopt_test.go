@@ -142,3 +142,18 @@ func TestAdoptNothing(t *testing.T) {
 	_, _, err = s.Adopt(nil, Changes{})
 	require.ErrorIs(t, err, ErrNoTasks)
 }
+
+// Who writes all fields gives bounds of 0 to parameters that have none of their own.
+func TestBoundsNotGiven(t *testing.T) {
+	for text, want := range map[string]Param{
+		`{"name":"a","kind":"bool","lo":0,"hi":0}`:                            Bool("a"),
+		`{"name":"a","kind":"categorical","choices":["x","y"],"lo":0,"hi":0}`: Categorical("a", "x", "y"),
+		`{"name":"a","kind":"ordinal","values":[2,3],"lo":0,"hi":0}`:          Ordinal("a", 2, 3),
+	} {
+		var p Param
+		require.NoError(t, json.Unmarshal([]byte(text), &p), text)
+		require.Equal(t, want, p, text)
+	}
+	var p Param
+	require.ErrorIs(t, json.Unmarshal([]byte(`{"name":"a","kind":"bool","lo":0,"hi":2}`), &p), ErrSpace)
+}

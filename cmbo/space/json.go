@@ -165,19 +165,20 @@ func (d *paramJSON) param() (Param, error) {
 	}
 	q := Description{Name: d.Name, Kind: kind, Step: d.Step, Choices: d.Choices, Values: d.Values}
 	p := q.made()
-	for _, b := range []struct {
-		text json.Number
-		to   *float64
-		own  float64
-	}{{d.Lo, &q.Lo, p.lo}, {d.Hi, &q.Hi, p.hi}} {
-		if *b.to = b.own; b.text == "" && kind.ranged() {
-			return p, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", d.Name, kind)
-		} else if b.text == "" {
+	if kind.ranged() && (d.Lo == "" || d.Hi == "") {
+		return p, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", d.Name, kind)
+	}
+	q.Lo, q.Hi = p.lo, p.hi
+	for i, text := range []json.Number{d.Lo, d.Hi} {
+		if text == "" {
 			continue
 		}
-		if *b.to, err = parseNumber(b.text, p.whole()); err != nil {
-			return p, fmt.Errorf("parameter %q: bound %q: %w", d.Name, b.text, err)
+		if *[]*float64{&q.Lo, &q.Hi}[i], err = parseNumber(text, p.whole()); err != nil {
+			return p, fmt.Errorf("parameter %q: bound %q: %w", d.Name, text, err)
 		}
+	}
+	if !kind.ranged() && q.Lo == 0 && q.Hi == 0 { // not given, also by who writes all fields
+		q.Lo, q.Hi = p.lo, p.hi
 	}
 	return q.Param()
 }
