@@ -23,8 +23,8 @@ type execution struct {
 // make does what is to be done of a batch. Its error is one that ends the
 // experiment.
 func (x *execution) make(ctx context.Context, b *batch) error {
-	x.acquire(b.lesson)
-	defer x.release(b.lesson)
+	x.acquire(b.model)
+	defer x.release(b.model)
 	tuner, err := x.learn(ctx, b)
 	if tuner == nil {
 		return err
@@ -43,8 +43,8 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// acquire keeps what a lesson taught in memory until it is released.
-func (x *execution) acquire(l *lesson) {
+// acquire keeps what a model taught in memory until it is released.
+func (x *execution) acquire(l *model) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l.users++
@@ -52,7 +52,7 @@ func (x *execution) acquire(l *lesson) {
 
 // release forgets a tuner that no batch needs any more, or for which there is no
 // room until it is needed again.
-func (x *execution) release(l *lesson) {
+func (x *execution) release(l *model) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	l.users--
@@ -69,7 +69,7 @@ const keptTuners = 100
 
 // learn returns what the method of a batch learned, nil if it could not.
 func (x *execution) learn(ctx context.Context, b *batch) (Tuner, error) {
-	l := b.lesson
+	l := b.model
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.tuner == nil && l.err == nil {

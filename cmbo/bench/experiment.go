@@ -94,7 +94,7 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		}
 		want.Tables = append(want.Tables, t.info())
 	}
-	lessons, err := p.lessons(tables)
+	models, err := p.models(tables)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +102,7 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	if err != nil {
 		return nil, err
 	}
-	open, total := p.batches(lessons, s.keys)
+	open, total := p.batches(models, s.keys)
 	known := total
 	for _, b := range open {
 		known -= len(b.runs)

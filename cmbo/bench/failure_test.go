@@ -83,13 +83,13 @@ func TestKeep(t *testing.T) {
 	learn := func(context.Context, Training) (Tuner, error) {
 		return func(context.Context, *cmbo.Space, uint64, ...cmbo.Option) (AskTeller, error) { return nil, nil }, nil
 	}
-	var ls []*lesson
+	var ls []*model
 	for range 3 {
-		ls = append(ls, &lesson{method: &Method{Learn: learn}, uses: 2})
+		ls = append(ls, &model{method: &Method{Learn: learn}, uses: 2})
 	}
-	use := func(i int) *lesson {
+	use := func(i int) *model {
 		x.acquire(ls[i])
-		_, err := x.learn(context.Background(), &batch{lesson: ls[i]})
+		_, err := x.learn(context.Background(), &batch{model: ls[i]})
 		require.NoError(t, err)
 		return ls[i]
 	}

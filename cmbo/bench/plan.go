@@ -60,8 +60,8 @@ func (p *plan) compare(a, b runKey) int {
 	)
 }
 
-// A lesson is what a method learns of a split, and what of it is in memory.
-type lesson struct {
+// A model is what a method learns of a split, and what of it is in memory.
+type model struct {
 	key      runKey // without a task
 	method   *Method
 	training Training
@@ -76,10 +76,10 @@ type lesson struct {
 	users int // batches under way
 }
 
-// A batch is the runs of a lesson in one repeat that are still to be made: one goroutine makes
+// A batch is the runs of a model in one repeat that are still to be made: one goroutine makes
 // them one after the other.
 type batch struct {
-	*lesson
+	*model
 	runs []plannedRun
 }
 
@@ -88,8 +88,8 @@ type plannedRun struct {
 	acquisition acq.Func
 }
 
-// lessons divides the tables: split by split, each for all methods.
-func (p *plan) lessons(tables []*Table) (all []*lesson, err error) {
+// models divides the tables: split by split, each for all methods.
+func (p *plan) models(tables []*Table) (all []*model, err error) {
 	for _, t := range tables {
 		space, err := cmbo.UnitCube(t.Dim)
 		if err == nil && t.sameRows() {
@@ -104,7 +104,7 @@ func (p *plan) lessons(tables []*Table) (all []*lesson, err error) {
 				return nil, err
 			}
 			for _, m := range p.methods {
-				all = append(all, &lesson{
+				all = append(all, &model{
 					key: runKey{space: t.Space, method: m.Name, split: i}, method: m, table: t, targets: s.targets,
 					training: Training{Space: space, Tasks: s.sources, Seed: p.Seed, Clusters: p.Clusters},
 				})
@@ -117,10 +117,10 @@ func (p *plan) lessons(tables []*Table) (all []*lesson, err error) {
 // batches lists what known does not hold yet in the order in which it is to be
 // made, repeat by repeat, so that methods are comparable whenever the experiment
 // stops. It also returns how many runs there are in all.
-func (p *plan) batches(lessons []*lesson, known map[runKey]bool) (open []*batch, total int) {
+func (p *plan) batches(models []*model, known map[runKey]bool) (open []*batch, total int) {
 	for repeat := range p.Repeats {
-		for _, l := range lessons {
-			b := &batch{lesson: l}
+		for _, l := range models {
+			b := &batch{model: l}
 			for _, id := range l.targets {
 				for i, a := range p.acquisitions {
 					run := plannedRun{l.key, a}

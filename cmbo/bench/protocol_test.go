@@ -76,10 +76,10 @@ func TestMethodsSuitAcquisitions(t *testing.T) {
 	}
 	pl, err := p.settle(Methods())
 	require.NoError(t, err)
-	lessons, err := pl.lessons([]*Table{toyTable(8, 20)})
+	models, err := pl.models([]*Table{toyTable(8, 20)})
 	require.NoError(t, err)
 	got := make(map[string][]string)
-	open, total := pl.batches(lessons, nil)
+	open, total := pl.batches(models, nil)
 	for _, b := range open {
 		for _, r := range b.runs {
 			got[b.method.Name] = append(got[b.method.Name], r.runKey.acquisition)

@@ -27,7 +27,7 @@ import (
 //
 //	{space: {task: {"X": [[...], ...], "Y": [[v, w, ...], ...], "outputs": ["v", "w", ...]}}}
 //
-// A task's "context", {"name": number or string, ...}, becomes its Context.
+// A task's "context", {"name": number or string, ...}, becomes its Context, "NaN" as in a CSV file.
 //
 // The zero value reads the only space of a file of the first kind.
 //

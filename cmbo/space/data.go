@@ -11,8 +11,8 @@ type Data struct {
 	// NoiseVariance holds the noise variances of Y in scaled units; an entry
 	// of 0 is not known, and nil stands for none known.
 	NoiseVariance []float64
-	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance
-	// their noise variances: the logarithms' with cmbo.WithPositiveValues.
+	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance their
+	// noise variances, where NoiseVariance is not nil: the logarithms' with cmbo.WithPositiveValues.
 	Raw              []float64
 	RawNoiseVariance []float64
 	// Trials holds the trial that each value answered, 0 for values of points

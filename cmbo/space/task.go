@@ -2,6 +2,7 @@ package space
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -70,7 +71,7 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	}{plain: &to}
 	err := decode(b, &n)
 	if err == nil {
-		err = errors.Join(numbers("x", n.X, &to.X), numbers("y", n.Y, &to.Y), numbers("failed", n.Failed, &to.Failed))
+		err = cmp.Or(numbers("x", n.X, &to.X), numbers("y", n.Y, &to.Y), numbers("failed", n.Failed, &to.Failed))
 	}
 	if err != nil {
 		return InTask(err, to.ID)
@@ -91,7 +92,7 @@ func (c *Curve) UnmarshalJSON(b []byte) error {
 	}{plain: &to}
 	err := decode(b, &n)
 	if err == nil {
-		err = errors.Join(numbers("steps", n.Steps, &to.Steps), numbers("values", n.Values, &to.Values))
+		err = cmp.Or(numbers("steps", n.Steps, &to.Steps), numbers("values", n.Values, &to.Values))
 	}
 	var null *DataError
 	if errors.As(err, &null) {

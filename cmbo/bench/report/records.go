@@ -31,6 +31,13 @@ func check(r *bench.Record) error {
 	if r.Space == "" || r.Method == "" || r.Task == "" {
 		return inputErrorf(where, nil, "space, method and task have names")
 	}
+	if r.Acquisition != "" { // another spelling would be another comparison
+		if a, err := cmbo.ParseAcquisition(r.Acquisition); err != nil {
+			return inputErrorf(where, err, "unknown acquisition function")
+		} else if a.String() != r.Acquisition {
+			return inputErrorf(where, cmbo.ErrOption, "the acquisition function is written %q", a.String())
+		}
+	}
 	if len(r.Regret) == 0 {
 		return inputErrorf(where, cmbo.ErrDimension, "has no regrets")
 	}

@@ -99,6 +99,8 @@ func TestErrors(t *testing.T) {
 		"negative":           {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
 		"rises":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
 		"twice":              {records: []bench.Record{good, good}, says: "twice"},
+		"no acquisition":     {records: change(func(r *bench.Record) { r.Acquisition = "magic" }), is: cmbo.ErrOption, says: "unknown acquisition"},
+		"other spelling":     {records: change(func(r *bench.Record) { r.Acquisition = "ei" }), is: cmbo.ErrOption, says: `written "EI"`},
 		"no space":           {records: change(func(r *bench.Record) { r.Space = "" }), says: "have names"},
 		"no method":          {records: change(func(r *bench.Record) { r.Method = "" }), says: "have names"},
 		"no task":            {records: change(func(r *bench.Record) { r.Task = "" }), says: "have names"},
