@@ -2,6 +2,7 @@ package space
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -169,13 +170,16 @@ func (d *paramJSON) param() (Param, error) {
 		return p, fmt.Errorf("parameter %q is of kind %s without both bounds, \"lo\" and \"hi\"", d.Name, kind)
 	}
 	q.Lo, q.Hi = p.lo, p.hi
-	for i, text := range []json.Number{d.Lo, d.Hi} {
-		if text == "" {
-			continue
+	bound := func(to *float64, text json.Number) (err error) {
+		if text != "" {
+			if *to, err = parseNumber(text, p.whole()); err != nil {
+				return fmt.Errorf("parameter %q: bound %q: %w", d.Name, text, err)
+			}
 		}
-		if *[]*float64{&q.Lo, &q.Hi}[i], err = parseNumber(text, p.whole()); err != nil {
-			return p, fmt.Errorf("parameter %q: bound %q: %w", d.Name, text, err)
-		}
+		return nil
+	}
+	if err := cmp.Or(bound(&q.Lo, d.Lo), bound(&q.Hi, d.Hi)); err != nil {
+		return p, err
 	}
 	if !kind.ranged() && q.Lo == 0 && q.Hi == 0 { // not given, also by who writes all fields
 		q.Lo, q.Hi = p.lo, p.hi
