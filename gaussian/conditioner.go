@@ -20,9 +20,10 @@ import (
 // C the t×N prior covariance between observations and N points, the posterior at the points
 // has the mean m_* + Vᵀ·β, the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V.
 // [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and
-// the Update methods turn prior moments into posterior ones in place. The posterior is latent: noise is not added to it. The zero value conditions on nothing. A
-// Conditioner keeps no argument. Factorize, Append, SetResid and Reset change it; the other
-// methods may run concurrently.
+// the Update methods turn prior moments into posterior ones in place. The posterior is latent:
+// noise is not added to it. The zero value conditions on nothing. A Conditioner keeps no
+// argument. Factorize, Append, SetResid and Reset change it; the other methods may run
+// concurrently.
 type Conditioner struct {
 	chol   linalg.Cholesky
 	beta   []float64
