@@ -25,14 +25,14 @@ func ExampleNewNormal() {
 		fmt.Println(err)
 		return
 	}
-	l, err := p.LogProb([]float64{1, 2})
-	fmt.Printf("density at the mean %.4f, %v\n", math.Exp(l), err)
+	l, _, err := p.Factor()
+	fmt.Printf("deviation of the first %.4f, %v\n", l.At(0, 0), err)
 
 	cov.Set(1, 1, math.NaN())
 	_, err = multivariate.NewNormal([]float64{1, 2}, cov)
 	fmt.Println(err)
 	// Output:
-	// density at the mean 0.1203, <nil>
+	// deviation of the first 1.4142, <nil>
 	// gaussian: NewNormal: cov[1,1] is NaN: gaussian: value is not finite
 }
 

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
-	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
@@ -240,33 +239,6 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 		}
 	})
 	return n.chol, nil
-}
-
-// LogProb returns the logarithm of the density at x,
-//
-//	ln p(x) = −½·(n·ln 2π + ln det S + (x − m)ᵀ·S⁻¹·(x − m)),
-//
-// −Inf where the quadratic form overflows. If S is singular there is none, which is
-// [gaussian.ErrNotPositiveDefinite]. It takes O(n²) time once the factor is known.
-func (n *Normal) LogProb(x []float64) (float64, error) {
-	const op = "LogProb"
-	if err := fault.Vec(op, "x", x, len(n.mean)); err != nil {
-		return 0, err
-	}
-	c, err := n.definite(op, "cov")
-	if err != nil {
-		return 0, err
-	}
-	z := make([]float64, len(x))
-	for i, v := range x {
-		z[i] = v - n.mean[i]
-	}
-	c.SolveLowerVecTo(z, z)
-	l := -0.5 * (float64(len(x))*special.Ln2Pi + c.LogDet() + linalg.Dot(z, z))
-	if math.IsNaN(l) {
-		return 0, fault.Scalar(op, "log density", l, gaussian.ErrNotFinite)
-	}
-	return l, nil
 }
 
 // finishNormal wraps computed moments.

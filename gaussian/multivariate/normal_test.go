@@ -10,7 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
-	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 func maxDiff(a, b *linalg.Sym) float64 {
@@ -150,13 +149,6 @@ func TestAdoptNormal(t *testing.T) {
 			}
 		}
 	}
-	x := testutil.Normals(rng, 5)
-	a, err1 := p.LogProb(x)
-	b, err2 := ref.LogProb(x)
-	if a != b || err1 != nil || err2 != nil {
-		t.Errorf("LogProb %g, %v of the adopted factor; %g, %v of the computed one", a, err1, b, err2)
-	}
-
 	wrong := new(linalg.Dense)
 	wrong.Copy(l)
 	wrong.Set(4, 4, 2*l.At(4, 4))
@@ -256,50 +248,6 @@ func TestFactorOnce(t *testing.T) {
 		}
 	}
 	checkFactor(t, ls[0], p.Cov())
-}
-
-func TestLogProb(t *testing.T) {
-	// N(0, 4) at 2: −½·(ln 2π + ln 4 + 1).
-	p := mustNormal([]float64{0}, linalg.NewSym(1, []float64{4}))
-	got, err := p.LogProb([]float64{2})
-	if want := -0.5 * (math.Log(2*math.Pi) + math.Log(4) + 1); err != nil || !testutil.Close(got, want, 1e-15) {
-		t.Errorf("LogProb = %g, %v, want %g", got, err, want)
-	}
-	// In the coordinates of the eigenvectors they are independent.
-	rng := testutil.RNG(t)
-	q := randomNormal(rng, 9, 1e3)
-	x := testutil.Normals(rng, 9)
-	var e spectral.EigenSym
-	if err := e.Factorize(q.Cov()); err != nil {
-		t.Fatal(err)
-	}
-	var v linalg.Dense
-	e.VectorsTo(&v)
-	var want float64
-	for k, l := range e.Values() {
-		var z float64
-		for i := range x {
-			z += v.At(i, k) * (x[i] - q.Mean()[i])
-		}
-		want -= 0.5 * (math.Log(2*math.Pi) + math.Log(l) + z*z/l)
-	}
-	// The quadratic forms are known to 9·ε·cond relative.
-	l, err := q.LogProb(x)
-	if err != nil || !(math.Abs(want-l) <= 9*epsilon*1e3*math.Max(math.Abs(want), 100)) {
-		t.Errorf("ln p(x) = %.15g, %v, want %.15g", l, err, want)
-	}
-
-	if _, err := q.LogProb(x[:8]); !errors.Is(err, gaussian.ErrDimension) {
-		t.Errorf("short x: %v", err)
-	}
-	x[3] = math.NaN()
-	if _, err := q.LogProb(x); !errors.Is(err, gaussian.ErrNotFinite) {
-		t.Errorf("NaN: %v", err)
-	}
-	s := mustNormal(nil, lowRank(rng, 3, 1))
-	if _, err := s.LogProb(make([]float64, 3)); !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
-		t.Errorf("singular: %v", err)
-	}
 }
 
 func TestZeroCovariance(t *testing.T) {

@@ -197,7 +197,7 @@ func TestRefusalsSayWhere(t *testing.T) {
 		}
 	}
 	singular := mustNormal([]float64{0, 0}, linalg.NewSym(2, []float64{1, 1, 1, 1}))
-	_, err = singular.LogProb([]float64{0, 0})
+	_, err = singular.definite("op", "cov")
 	var definite *gaussian.DefiniteError
 	require.ErrorAs(t, err, &definite)
 	require.Equal(t, -1, definite.Pivot)
