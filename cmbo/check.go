@@ -163,13 +163,8 @@ type Replay struct {
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return guarded(func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
-		for _, o := range opts {
-			if o == nil {
-				return nil, optionErrorf("a nil CheckOption")
-			}
-			if err := o.applyCheck(c); err != nil {
-				return nil, err
-			}
+		if err := applyAll("CheckOption", opts, c, CheckOption.applyCheck); err != nil {
+			return nil, err
 		}
 		l, err := newLearnConfig(c.learn)
 		if err != nil {

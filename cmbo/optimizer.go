@@ -346,13 +346,8 @@ func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
 	if err := o.config.checkValue(e.Y); err != nil {
 		return err
 	}
-	for _, op := range opts {
-		if op == nil {
-			return optionErrorf("a nil ObservationOption")
-		}
-		if err := op.applyObservation(e); err != nil {
-			return err
-		}
+	if err := applyAll("ObservationOption", opts, e, ObservationOption.applyObservation); err != nil {
+		return err
 	}
 	return o.h.CheckValues(e.Outputs, false)
 }

@@ -74,18 +74,6 @@ func (g givenOptions) has(id optionID) bool {
 	return slices.ContainsFunc(g, func(o option) bool { return o.id == id })
 }
 
-// contradictions reports two options that New does not take together.
-func (g givenOptions) contradictions() error {
-	for _, p := range [][2]optionID{
-		{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optPriorKernel},
-	} {
-		if g.has(p[0]) && g.has(p[1]) {
-			return optionErrorf("%s contradicts %s", p[1], p[0])
-		}
-	}
-	return nil
-}
-
 // sharedConfig is what Learn and New both work with.
 type sharedConfig struct {
 	seed        uint64
@@ -147,11 +135,16 @@ func newLearnConfig(opts []LearnOption) (*learnConfig, error) {
 }
 
 func (c *learnConfig) apply(opts []LearnOption) error {
+	return applyAll("LearnOption", opts, c, LearnOption.applyLearn)
+}
+
+// applyAll applies options, which kind names, in their order.
+func applyAll[O, C any](kind string, opts []O, c C, apply func(O, C) error) error {
 	for _, o := range opts {
-		if o == nil {
-			return optionErrorf("a nil LearnOption")
+		if any(o) == nil {
+			return optionErrorf("a nil %s", kind)
 		}
-		if err := o.applyLearn(c); err != nil {
+		if err := apply(o, c); err != nil {
 			return err
 		}
 	}
@@ -173,8 +166,12 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	if err := c.apply(opts); err != nil {
 		return nil, err
 	}
-	if err := c.given.contradictions(); err != nil {
-		return nil, err
+	for _, p := range [][2]optionID{
+		{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optPriorKernel},
+	} {
+		if c.given.has(p[0]) && c.given.has(p[1]) {
+			return nil, optionErrorf("%s contradicts %s", p[1], p[0])
+		}
 	}
 	if c.context != nil && c.prior == nil {
 		return nil, optionErrorf("%s without a Prior", optContext)
@@ -183,15 +180,7 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 }
 
 func (c *runConfig) apply(opts []Option) error {
-	for _, o := range opts {
-		if o == nil {
-			return optionErrorf("a nil Option")
-		}
-		if err := o.applyRun(c); err != nil {
-			return err
-		}
-	}
-	return nil
+	return applyAll("Option", opts, c, Option.applyRun)
 }
 
 // shared is an option that sets the same for Learn and for New.

@@ -45,13 +45,8 @@ func WithOutput(name string, opts ...OutputOption) Option {
 			return optionErrorf("%v", err)
 		}
 		o := runlog.Output{Name: name}
-		for _, op := range opts {
-			if op == nil {
-				return optionErrorf("a nil OutputOption")
-			}
-			if err := op.applyOutput(&o); err != nil {
-				return err
-			}
+		if err := applyAll("OutputOption", opts, &o, OutputOption.applyOutput); err != nil {
+			return err
 		}
 		at, known := slices.BinarySearchFunc(c.outputs, o, func(a, b runlog.Output) int { return strings.Compare(a.Name, b.Name) })
 		if known {
