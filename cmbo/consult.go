@@ -117,14 +117,13 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return mean, err
 }
 
-// A backer may see the differences between low values as smaller than they are told. Outside types
-// cannot be one, whatever their methods are called.
-type backer interface{ back(v float64) float64 }
-
 // back brings a prediction back to where low values are as far apart as they are told.
 func (m consulted) back(v float64) float64 {
-	if b := as[backer](m); b != nil {
-		return b.back(v)
+	switch s := m.Surrogate.(type) {
+	case *hierarchicalRun:
+		return s.Back(v)
+	case plainRun:
+		return s.Back(v)
 	}
 	return v
 }

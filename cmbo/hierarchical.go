@@ -184,8 +184,6 @@ func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float6
 	return gp.Marked(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }
 
-func (r *hierarchicalRun) back(v float64) float64 { return r.Back(v) }
-
 func (r *hierarchicalRun) Criterion() string { return r.criterion }
 
 func (r *hierarchicalRun) Hypotheses() []Hypothesis {

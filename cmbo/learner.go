@@ -208,10 +208,8 @@ func (c *learnConfig) difference(o *learnConfig) string {
 
 // sameKernel compares kernels by what they compute, as far as that shows.
 func sameKernel(a, b kernel.Kernel) bool {
-	if a == nil || b == nil {
-		return a == nil && b == nil
-	}
-	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b) && slices.Equal(a.AppendParams(nil), b.AppendParams(nil))
+	return fmt.Sprintf("%T %v", a, a) == fmt.Sprintf("%T %v", b, b) &&
+		(a == nil || slices.Equal(a.AppendParams(nil), b.AppendParams(nil)))
 }
 
 // EndPass ends a pass and reports whether another one is worth its while. It fails with

@@ -154,8 +154,6 @@ func (r plainRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	return gp.Marked(ctx, r.Plain.Predict(ctx, mean, sd, x))
 }
 
-func (r plainRun) back(v float64) float64 { return r.Back(v) }
-
 func (r plainRun) Describe(s *Step) {
 	_, params := r.Fitted()
 	s.Parameters = slices.Clone(params)
