@@ -121,7 +121,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	require.NoError(t, run.Fit(ctx, x, make([]float64, told), nil, nil))
 	at, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
-	f := run.workspaces(at, false)[0]
+	f := run.workspaces(at)[0]
 	mean, variance := make([]float64, cands), make([]float64, cands)
 	h.mean(mean, f.located)
 	h.variance(variance, f.located)
@@ -130,7 +130,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
 	}
 	b := run.newPanels(run.pts, 0, nil)
-	run.extend(&f.told, b.x, f.located)
+	base := run.extend(&f.told, b.x, f.located)
 	var tile tile
 	for i, p := range run.pts {
 		one := []float64{0}
@@ -142,7 +142,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
 		}
 		if i%panel == 0 {
-			tile.cross(f, b, &f.told, i, min(i+panel, told), 0)
+			tile.cross(f, b, &f.told, &base, i, min(i+panel, told), 0)
 		}
 		row = make([]float64, cands)
 		h.covariance(row, &tile.with[i%panel])

@@ -128,14 +128,6 @@ type Candidates struct {
 // Hold reports whether c, nil for none, are the rows of x.
 func (c *Candidates) Hold(x *linalg.Dense) bool { return c != nil && points.Equal(c.x, x) }
 
-// narrows returns those for the second model, nil for none.
-func (c *Candidates) narrows() *Candidates {
-	if c == nil {
-		return nil
-	}
-	return c.narrow
-}
-
 // Candidates carries the rows of x to the grid, and to that of the second model.
 func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
 	c, err := m.candidates(ctx, x, workers, nil, nil)

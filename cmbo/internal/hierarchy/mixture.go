@@ -16,7 +16,7 @@ import (
 // A mixture is hypotheses on one new task by one model, each a Gaussian process seen through an
 // offset and a scale, weighed by their evidence.
 type mixture struct {
-	m       *Model
+	Model   *Model
 	log     float64 // of the density of the values told, up to a constant that all models have
 	s       Settings
 	workers int
@@ -42,7 +42,7 @@ type mixture struct {
 }
 
 func newMixture(m *Model, s Settings, noise float64, workers int, kept *Candidates) *mixture {
-	r := &mixture{m: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s), kept: kept}
+	r := &mixture{Model: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s), kept: kept}
 	if math.IsNaN(noise) {
 		r.noise = m.grid.base.NoiseVariance
 	}
@@ -59,8 +59,8 @@ func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) 
 		given = make([]float64, len(y))
 	}
 	if !r.s.Exact && !r.s.Whole {
-		y = scaling.RaiseLow(y, r.m.affine.wide())
-		r.low = r.m.lowOf(y, given)
+		y = scaling.RaiseLow(y, r.Model.affine.wide())
+		r.low = r.Model.lowOf(y, given)
 		y, given = r.low.Compress(y, given)
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
@@ -73,7 +73,7 @@ func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) 
 	if known == len(y) && r.weighed {
 		return nil
 	}
-	more, err := r.m.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
+	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
 	if err != nil {
 		return err
 	}
@@ -134,14 +134,14 @@ func (r *mixture) unitFor(y []float64) float64 {
 	if r.s.Exact {
 		return 1
 	}
-	return r.m.affine.unitFor(y)
+	return r.Model.affine.unitFor(y)
 }
 
 // setUnit makes u the unit of the run.
 func (r *mixture) setUnit(u float64) {
 	r.u, r.affine = u, affinePrior{exact: true}
 	if !r.s.Exact {
-		r.affine = r.m.affine.in(u)
+		r.affine = r.Model.affine.in(u)
 	}
 	r.affine.s = &r.s
 }

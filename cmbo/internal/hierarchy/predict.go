@@ -59,10 +59,10 @@ func (r *mixture) withoutTransfer() []weighted {
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
 // the posteriors of members given the points told and awaited.
 func (s share) each(ctx context.Context, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
-	blocks := s.workspaces(s.at, s.keep)
+	blocks := s.workspaces(s.at)
 	from := len(s.pts) // points that all know
 	for _, f := range blocks {
-		from = min(from, len(f.told.base))
+		from = min(from, len(f.told.rest))
 		for _, k := range ks {
 			known := 0
 			if p := f.posteriors[k.member]; p != nil {
@@ -112,9 +112,9 @@ func (r *mixture) addPending(k *member) error {
 	return nil
 }
 
-// workspaces returns those of the candidates' blocks, keeping them, and no others, if asked
-// to.
-func (r *mixture) workspaces(c *Candidates, keep bool) []*workspace {
+// workspaces returns those of the candidates' blocks, keeping them, and no others, if these come
+// again.
+func (r *mixture) workspaces(c *Candidates) []*workspace {
 	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
 	for i, b := range c.blocks {
 		f := r.bound[b]
@@ -123,7 +123,7 @@ func (r *mixture) workspaces(c *Candidates, keep bool) []*workspace {
 		}
 		out[i], bound[b] = f, f
 	}
-	if keep {
+	if c == r.kept {
 		r.bound = bound
 	}
 	return out

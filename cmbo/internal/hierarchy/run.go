@@ -24,7 +24,6 @@ import (
 // without one, candidates, of which a proposal shares some with the one before. It serves one
 // goroutine at a time.
 type Run struct {
-	Model *Model
 	*mixture
 	narrow *mixture // of the second model, nil where there is none
 	parts  []int    // of candidates that come again
@@ -36,9 +35,12 @@ type Run struct {
 // the one learned, or a share of it as the values have it. Candidates of a space without a list
 // come in parts of so many rows. list are the points that the run may be bound to, nil for none.
 func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
-	r := &Run{Model: m, mixture: newMixture(m, s, noise, workers, list), parts: parts}
+	r := &Run{mixture: newMixture(m, s, noise, workers, list), parts: parts}
 	if m.narrow != nil {
-		r.narrow = newMixture(m.narrow, s, noise, workers, list.narrows())
+		r.narrow = newMixture(m.narrow, s, noise, workers, nil)
+		if list != nil {
+			r.narrow.kept = list.narrow
+		}
 	}
 	return r
 }
@@ -48,7 +50,6 @@ type share struct {
 	*mixture
 	mass float64
 	at   *Candidates
-	keep bool // they come again, all or some of their blocks
 }
 
 // shares returns the mixtures, which are as likely before the first value.
@@ -75,12 +76,12 @@ func (r *Run) predicted(ctx context.Context, x *linalg.Dense) (out []share, err 
 		}
 		switch {
 		case s.kept.Hold(x):
-			s.at, s.keep = s.kept, true
+			s.at = s.kept
 		case passing:
-			s.at, err = s.m.candidates(ctx, x, r.workers, nil, nil)
+			s.at, err = s.Model.candidates(ctx, x, r.workers, nil, nil)
 		default:
-			if s.at, err = s.m.candidates(ctx, x, r.workers, r.parts, s.kept); err == nil {
-				s.kept, s.keep = s.at, true
+			if s.at, err = s.Model.candidates(ctx, x, r.workers, r.parts, s.kept); err == nil {
+				s.kept = s.at
 			}
 		}
 		if err != nil {
@@ -98,7 +99,7 @@ func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 		if s.kept.Hold(x) {
 			continue
 		}
-		at, err := s.m.candidates(ctx, x, r.workers, nil, nil)
+		at, err := s.Model.candidates(ctx, x, r.workers, nil, nil)
 		if err != nil {
 			return err
 		}
@@ -137,11 +138,11 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 	for i := same; i < n; i++ {
 		ps := make([]*point, len(shares))
 		for k, s := range shares {
-			p, err := s.m.point(x.Row(i), s.noise)
+			p, err := s.Model.point(x.Row(i), s.noise)
 			if err != nil {
 				return err
 			}
-			p.cross(s.m, append(slices.Concat(s.pts, s.pending), p), s.own)
+			p.cross(s.Model, append(slices.Concat(s.pts, s.pending), p), s.own)
 			ps[k] = p
 		}
 		v, sd := []float64{0}, []float64{0}

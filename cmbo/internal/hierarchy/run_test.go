@@ -303,13 +303,13 @@ func conditioned(t *testing.T, told int) (*Run, []float64, *linalg.Dense) {
 // posteriors returns members' posteriors at the first block of candidates.
 func posteriors(t *testing.T, run *Run, cand *linalg.Dense, ks []*member) []*posterior {
 	t.Helper()
-	c, err := run.m.candidates(ctx, cand, 1, nil, nil)
+	c, err := run.Model.candidates(ctx, cand, 1, nil, nil)
 	require.NoError(t, err)
 	all := make([]weighted, len(ks))
 	for i, k := range ks {
 		all[i].member = k
 	}
-	return run.told(run.workspaces(c, false)[0], all, run.newPanels(run.pts, 0, nil), new(tile))
+	return run.told(run.workspaces(c)[0], all, run.newPanels(run.pts, 0, nil), new(tile))
 }
 
 func members(of []weighted) (ks []*member) {

@@ -88,7 +88,7 @@ func (s share) success(ctx context.Context, dst []float64) error {
 		for i, k := range ks {
 			ps[i].momentsTo(mean, variance, &k.fit.all)
 			for j, v := range variance {
-				dst[j] += k.w * special.NormCDF((mean[j]+s.centre())/math.Sqrt(v+s.m.grid.base.NoiseVariance))
+				dst[j] += k.w * special.NormCDF((mean[j]+s.centre())/math.Sqrt(v+s.Model.grid.base.NoiseVariance))
 			}
 		}
 	})

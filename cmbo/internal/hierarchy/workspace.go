@@ -22,7 +22,7 @@ type workspace struct {
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a
 // row a point.
-type crossings struct{ rest, base, own [][]float64 }
+type crossings struct{ rest, own [][]float64 }
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
@@ -69,28 +69,28 @@ func (p *posterior) add(row []float64) {
 	}
 }
 
-// extend makes the rows of points x, of which some are there.
-func (r *mixture) extend(f *crossings, x *linalg.Dense, at *located) {
+// extend makes the rows of points x, of which some are there, and returns the base kernel's of the new ones.
+func (r *mixture) extend(f *crossings, x *linalg.Dense, at *located) (base linalg.Dense) {
 	from := len(f.rest)
 	n, d := x.Dims()
 	t := n - from
 	if t == 0 {
-		return
+		return base
 	}
-	var base, own linalg.Dense
+	var own linalg.Dense
 	more := x.View(from, 0, t, d)
-	kernel.Cross(&base, r.m.grid.base.Kernel, &more, at.x)
+	kernel.Cross(&base, r.Model.grid.base.Kernel, &more, at.x)
 	kernel.Cross(&own, r.own, &more, at.x)
 	rest := make([]float64, t*at.len())
 	for i := range t {
-		f.base, f.rest = append(f.base, base.Row(i)), append(f.rest, rest[i*at.len():][:at.len():at.len()])
-		f.own = append(f.own, own.Row(i))
+		f.rest, f.own = append(f.rest, rest[i*at.len():][:at.len():at.len()]), append(f.own, own.Row(i))
 	}
+	return base
 }
 
 // cross makes the tile of a panel, with the crossings of its points from start to end with
-// the candidates. Those from fresh on have no covariances of e in x yet.
-func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh int) {
+// the candidates. Those from fresh on have no covariances of e in x yet: base has the base kernel's.
+func (t *tile) cross(f *workspace, b *panels, x *crossings, base *linalg.Dense, start, end, fresh int) {
 	cols := &b.cols[start/panel]
 	t.carry(cols, f.located)
 	_, n := cols.Dims()
@@ -102,7 +102,7 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh in
 			if n > panel {
 				linalg.Axpy(row, 1, t.of(panel + i)[:f.len()])
 			}
-			for j, k := range x.base[l] {
+			for j, k := range base.Row(l - fresh) {
 				if row[j] = k - row[j]; f.on[j] {
 					row[j] = 0
 				}
@@ -124,14 +124,14 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, start, end, fresh in
 func (r *mixture) condition(f *workspace, ps []*posterior, b *panels, x *crossings, first int, t *tile) {
 	from := len(x.rest) // points that all know
 	fresh := from
-	r.extend(x, b.x, f.located)
+	base := r.extend(x, b.x, f.located)
 	for _, p := range ps {
 		from = min(from, len(p.w)-first)
 	}
 	for end := from; end < len(b.pts); {
 		start := end
 		end = min((start/panel+1)*panel, len(b.pts))
-		t.cross(f, b, x, start, end, fresh)
+		t.cross(f, b, x, &base, start, end, fresh)
 		for _, p := range ps {
 			n, known := f.len(), len(p.w)-first
 			made := make([]float64, max(end-known, 0)*n)
