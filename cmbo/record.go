@@ -131,8 +131,8 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 		}
 		best := before.h.Observations[at].Y
 		p := promise{expected: chance * o.config.expectedGain(b, best)}
-		after := before.h.Clone()
-		if after.Apply(e); after.Best(o.config.minimize) != at {
+		c := o.config
+		if runlog.Hold(c.outputs, e.Outputs) && scaling.Orient(e.Y, c.minimize) > scaling.Orient(best, c.minimize) {
 			p.gained = math.Abs(e.Y - best)
 		}
 		past.promises = append(past.promises, p)
