@@ -181,21 +181,25 @@ func (m moments) agree(want moments, tolerance float64) error {
 	return nil
 }
 
-// still compares what s says of x with what it is to say.
-func still(s cmbo.Surrogate, x *linalg.Dense, want moments, tolerance float64) error {
+// still compares what s says of x with what it is to say; its errors begin with when.
+func still(when string, s cmbo.Surrogate, x *linalg.Dense, want moments, tolerance float64) error {
 	m := newMoments(len(want.mean))
-	if err := s.Predict(ctx, m.mean, m.sd, x); err != nil {
-		return err
+	err := s.Predict(ctx, m.mean, m.sd, x)
+	if err == nil {
+		err = m.agree(want, tolerance)
 	}
-	return m.agree(want, tolerance)
+	if err != nil {
+		return fmt.Errorf("%s: %w", when, err)
+	}
+	return nil
 }
 
 // expect tells s the data and compares what it says of x.
-func expect(s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense, want moments, tolerance float64) error {
+func expect(when string, s cmbo.Surrogate, d cmbo.Data, x *linalg.Dense, want moments, tolerance float64) error {
 	if err := s.Fit(ctx, d); err != nil {
-		return err
+		return fmt.Errorf("%s: %w", when, err)
 	}
-	return still(s, x, want, tolerance)
+	return still(when, s, x, want, tolerance)
 }
 
 func (c *checker) predictions(t told) error {
@@ -213,8 +217,9 @@ func (c *checker) predictions(t told) error {
 	}
 	for i := range candidates {
 		row := c.x.View(i, 0, 1, c.dim)
-		if err := still(t.s, &row, moments{t.says.mean[i : i+1], t.says.sd[i : i+1]}, rounding); err != nil {
-			return fmt.Errorf("row %d alone: %w", i, err)
+		alone := moments{t.says.mean[i : i+1], t.says.sd[i : i+1]}
+		if err := still(fmt.Sprintf("row %d alone", i), t.s, &row, alone, rounding); err != nil {
+			return err
 		}
 	}
 	return nil
@@ -223,16 +228,13 @@ func (c *checker) predictions(t told) error {
 func (c *checker) repeatable() func(told) error {
 	grown, other := c.start(), c.start()
 	return func(t told) error {
-		if err := expect(grown, t.d, c.x, t.says, 0); err != nil {
-			return fmt.Errorf("told one by one: %w", err)
+		if err := expect("told one by one", grown, t.d, c.x, t.says, 0); err != nil {
+			return err
 		}
 		if err := other.Fit(ctx, c.last); err != nil {
 			return err
 		}
-		if err := expect(other, t.d, c.x, t.says, 0); err != nil {
-			return fmt.Errorf("told %d others before: %w", len(c.last.Y), err)
-		}
-		return nil
+		return expect(fmt.Sprintf("told %d others before", len(c.last.Y)), other, t.d, c.x, t.says, 0)
 	}
 }
 
@@ -258,10 +260,7 @@ func (c *checker) cancelled(t told) error {
 	if _, err := predict(done, s, t.d, c.x); err != nil && !errors.Is(err, context.Canceled) {
 		return fmt.Errorf("cancelled, it fails with %w", err)
 	}
-	if err := expect(s, t.d, c.x, t.says, 0); err != nil {
-		return fmt.Errorf("after a call that was cancelled: %w", err)
-	}
-	return nil
+	return expect("after a call that was cancelled", s, t.d, c.x, t.says, 0)
 }
 
 func (c *checker) bound(t told) error {
@@ -273,15 +272,12 @@ func (c *checker) bound(t told) error {
 	if err := b.Bind(ctx, c.x); err != nil {
 		return err
 	}
-	if err := expect(s, t.d, c.x, t.says, rounding); err != nil {
-		return fmt.Errorf("bound: %w", err)
+	if err := expect("bound", s, t.d, c.x, t.says, rounding); err != nil {
+		return err
 	}
 	var other linalg.Dense
 	other.Copy(c.x)
-	if err := expect(s, t.d, &other, t.says, rounding); err != nil {
-		return fmt.Errorf("bound, at other points: %w", err)
-	}
-	return nil
+	return expect("bound, at other points", s, t.d, &other, t.says, rounding)
 }
 
 func (c *checker) scores(t told) error {
@@ -313,10 +309,7 @@ func (c *checker) scores(t told) error {
 	if m, ok := t.s.(cmbo.MaxValueEstimator); ok && math.IsNaN(m.MaxValue()) {
 		return errors.New("the maximum of the objective is NaN")
 	}
-	if err := still(t.s, c.x, t.says, 0); err != nil {
-		return fmt.Errorf("after Score: %w", err)
-	}
-	return nil
+	return still("after Score", t.s, c.x, t.says, 0)
 }
 
 // twice returns what fill makes of the candidates; a second call must make the same, and no NaN.
@@ -360,10 +353,7 @@ func (c *checker) restored(t told) error {
 	}
 	t.d.Fitted = maps.Clone(t.d.Fitted)
 	t.d.Fitted[count] = slices.Clone(params)
-	if err := expect(c.start(), t.d, c.x, t.says, 0); err != nil {
-		return fmt.Errorf("with its own parameters: %w", err)
-	}
-	return nil
+	return expect("with its own parameters", c.start(), t.d, c.x, t.says, 0)
 }
 
 func (c *checker) masses(t told) error {
