@@ -366,8 +366,9 @@ func (p *hpobTask) observed(i, at int) (r row) {
 	if p.x[i] < 0 {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: not a list", i))
 	}
-	if r.x = p.rows[p.x[i]]; p.wrong(r.x) != "" {
-		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, p.wrong(r.x)))
+	r.x = p.rows[p.x[i]]
+	if why := p.wrong(r.x); why != "" {
+		return r.failed(rowErrorf(cmbo.ErrCorrupt, "row %d: X: %s", i, why))
 	}
 	begin := 0
 	if i > 0 {
