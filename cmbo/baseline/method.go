@@ -118,12 +118,12 @@ type runs func(seed uint64) cmbo.Surrogate
 func (start runs) Surrogate(seed uint64) cmbo.Surrogate { return start(seed) }
 
 // fromTasks returns the constructor of a method that trains on tasks with values, and fails with
-// [cmbo.ErrNoTasks] without.
+// [cmbo.ErrNoTasks] without, unless it works without tasks.
 func fromTasks[M Model](base config,
 	train func(ctx context.Context, dim int, tasks []observations, c *config) (M, error)) learnFunc[M] {
 	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (m M, err error) {
 		c, obs, err := settle(base, space, tasks, opts)
-		if err == nil && len(obs) == 0 {
+		if err == nil && len(obs) == 0 && !c.optional {
 			const format = "%w: %s learns from the values of past tasks alone, and none of %d tasks has one"
 			err = fmt.Errorf(format, cmbo.ErrNoTasks, c.method, len(tasks))
 		}
@@ -137,17 +137,11 @@ func fromTasks[M Model](base config,
 // ensemble returns the constructor of a method that fits a process to each task, all else
 // being in its runs, and works without tasks.
 func ensemble(base config, start func(p *past, c *config, seed uint64) cmbo.Surrogate) learnFunc[runs] {
-	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (runs, error) {
-		c, obs, err := settle(base, space, tasks, opts)
-		if err != nil {
-			return nil, err
-		}
-		p, err := learnPast(ctx, space.Dim(), obs, c)
-		if err != nil {
-			return nil, err
-		}
-		return func(seed uint64) cmbo.Surrogate { return start(p, c, seed) }, nil
-	}
+	base.optional = true
+	return fromTasks(base, func(ctx context.Context, dim int, tasks []observations, c *config) (runs, error) {
+		p, err := learnPast(ctx, dim, tasks, c)
+		return func(seed uint64) cmbo.Surrogate { return start(p, c, seed) }, err
+	})
 }
 
 // alone returns the constructor of a method without transfer.

@@ -15,7 +15,8 @@ type Option func(*config) error
 
 // config is what a method works with; newConfig holds the defaults.
 type config struct {
-	method string
+	method   string
+	optional bool // tasks are
 
 	seed     uint64
 	minimize bool

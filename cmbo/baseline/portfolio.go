@@ -92,11 +92,9 @@ func (r *portfolioRun) Fit(ctx context.Context, d cmbo.Data) error {
 		asked = append(asked, d.Seen)
 	}
 	if r.bound == nil {
-		b, err := r.m.lists.get(r.m.grid, func(x *linalg.Dense) (*outcomes, error) { return r.m.outcomesAt(ctx, x) })
-		if err != nil {
+		if err := r.Bind(ctx, r.m.grid); err != nil {
 			return err
 		}
-		r.bound = b
 	}
 	f, err := r.at(ctx, points.Distinct(asked...))
 	if err != nil {

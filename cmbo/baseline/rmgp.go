@@ -196,13 +196,8 @@ func (r *rmTSRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ a
 		if err := r.mixture(ctx, dst, &cov, x); err != nil {
 			return err
 		}
-	} else {
-		if err := r.full.Moments(ctx, dst, nil, x); err != nil {
-			return err
-		}
-		if err := r.full.Gram(ctx, &cov, x); err != nil {
-			return err
-		}
+	} else if err := r.full.Joint(ctx, dst, &cov, x, new(linalg.Dense)); err != nil {
+		return err
 	}
 	return numerical(ctx, gp.AddNoise(dst, &cov, src), "RM-GP-TS")
 }
@@ -214,15 +209,13 @@ func (r *rmTSRun) mixture(ctx context.Context, mean []float64, cov *linalg.Sym, 
 	cov.Resize(n)
 	cov.Zero()
 	var part linalg.Sym
+	var white linalg.Dense
 	mu := make([]float64, n)
 	for i, w := range r.among {
 		s := r.sources[i]
 		f, err := s.post.WithPending(ctx, r.d.Pending, s.h.NoiseVariance)
 		if err == nil {
-			err = f.Moments(ctx, mu, nil, x)
-		}
-		if err == nil {
-			err = f.Gram(ctx, &part, x)
+			err = f.Joint(ctx, mu, &part, x, &white)
 		}
 		if err == nil {
 			err = ctx.Err()

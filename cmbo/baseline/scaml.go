@@ -21,7 +21,9 @@ import (
 var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p), found: make(map[int]scamlParams)}
 	r.forget = func(n int) {
-		r.known = min(r.known, n)
+		for i := range r.tasks {
+			r.tasks[i].cut(n)
+		}
 		maps.DeleteFunc(r.found, func(count int, _ scamlParams) bool { return count > n })
 	}
 	return r
@@ -38,10 +40,7 @@ type scamlRun struct {
 	view
 	p     scamlParams
 	found map[int]scamlParams // by number of observations
-
-	// The tasks' predictions of the first known observations.
-	known int
-	tasks []taskMoments
+	tasks []taskMoments       // at the first observations
 }
 
 // Fit fits the weights where that is due and conditions on the data.
@@ -92,22 +91,14 @@ func (r *scamlRun) learn(ctx context.Context, n int) error {
 	if r.tasks == nil {
 		r.tasks = make([]taskMoments, len(r.sources))
 	}
-	from := r.known
-	r.known = 0 // until all tasks have them
-	err := parallel.For(ctx, r.workers, len(r.tasks), func(_, i int) error {
-		r.tasks[i].cut(from)
-		for j := from; j < n; j++ {
+	return parallel.For(ctx, r.workers, len(r.tasks), func(_, i int) error {
+		for range n - len(r.tasks[i].mean) {
 			if err := r.tasks[i].add(ctx, r.sources[i], r.d.X); err != nil {
 				return err
 			}
 		}
 		return nil
 	})
-	if err != nil {
-		return err
-	}
-	r.known = max(n, from)
-	return nil
 }
 
 // scamlPrior is the prior of the target: the weighted sum of the tasks' processes

@@ -24,13 +24,11 @@ type stackedGP struct {
 // pointMoments are means and deviations at a list of points.
 type pointMoments struct{ mean, sd []float64 }
 
-// learnStackedGP fits the levels below the target's and works without tasks.
-func learnStackedGP(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*stackedGP, error) {
-	c, obs, err := settle(config{method: "StackedGP", shape: kernel.Matern52, ard: true}, space, tasks, opts)
-	if err != nil {
-		return nil, err
-	}
-	m := &stackedGP{c: c, dim: space.Dim()}
+// learnStackedGP fits the levels below the target's.
+var learnStackedGP = fromTasks(config{method: "StackedGP", optional: true, shape: kernel.Matern52, ard: true}, trainStackedGP)
+
+func trainStackedGP(ctx context.Context, dim int, obs []observations, c *config) (*stackedGP, error) {
+	m := &stackedGP{c: c, dim: dim}
 	template := c.template(m.dim)
 	var f gp.Fitter
 	for _, o := range obs {

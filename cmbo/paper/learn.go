@@ -24,7 +24,6 @@ type learner struct {
 	clusterSet *linalg.Dense // where posteriors are compared for clustering
 	index      *linalg.Dense // the index set of the prototypes
 
-	template   kernel.Kernel // of the processes that are clustered
 	sources    []*source
 	rank       []int               // of each task by ID, the order in which tasks are grouped
 	posteriors *cluster.Posteriors // by rank, nil where there is nothing to cluster
@@ -58,26 +57,17 @@ func rank(tasks []task) []int {
 // clustering kernel.
 func (l *learner) fit(ctx context.Context) error {
 	n := len(l.tasks)
-	_, dim := l.index.Dims()
-	variance, lengths := gp.Centre(dim, 1)
-	l.template = kernel.Scale(variance, kernel.Matern32x12(lengths...))
 	l.sources = make([]*source, n)
 	l.rank = rank(l.tasks)
 	if l.labels == nil && n > 1 {
 		l.posteriors = cluster.NewPosteriors(n, points.Len(l.clusterSet))
 	}
 	workers := make([]worker, parallel.Workers(l.workers, n))
-	unfitted := make([]int, n)
-	jitters := make([]float64, n)
 	// Batches keep the progress callback on the calling goroutine.
 	const batch = 64
 	for lo := 0; lo < n; lo += batch {
 		hi := min(lo+batch, n)
-		err := parallel.For(ctx, l.workers, hi-lo, func(w, i int) (err error) {
-			i += lo
-			unfitted[i], jitters[i], err = l.fitTask(ctx, &workers[w], i)
-			return err
-		})
+		err := parallel.For(ctx, l.workers, hi-lo, func(w, i int) error { return l.fitTask(ctx, &workers[w], lo+i) })
 		var p *parallel.Panic // of a kernel
 		if errors.As(err, &p) {
 			return wrap(err, "task %q", l.tasks[lo+p.Index].id)
@@ -87,25 +77,26 @@ func (l *learner) fit(ctx context.Context) error {
 		}
 		l.tell("fit", hi, n)
 	}
-	for i := range n {
-		l.report.Unfitted += unfitted[i]
-		l.report.ClusterJitter = max(l.report.ClusterJitter, jitters[i])
+	for w := range workers {
+		l.report.Unfitted += workers[w].unfitted
+		l.report.ClusterJitter = max(l.report.ClusterJitter, workers[w].jitter)
 	}
 	return nil
 }
 
-// worker is the memory with which one goroutine fits tasks.
+// worker is the memory with which one goroutine fits tasks, and what it has to report.
 type worker struct {
 	fitter    gp.Fitter
 	white     linalg.Dense
 	cov       linalg.Sym
 	chol      linalg.Cholesky
 	clustered source // the process whose posterior is clustered
+	unfitted  int    // fits that failed
+	jitter    float64
 }
 
-// fitTask makes the processes of task i, on the memory of f. It returns how many fits failed
-// and the jitter of the posterior that is clustered.
-func (l *learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, jitter float64, err error) {
+// fitTask makes the processes of task i, on the memory of f.
+func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
 	_, dim := l.index.Dims()
 	t, s := l.tasks[i], new(source)
 	l.sources[i] = s
@@ -120,26 +111,28 @@ func (l *learner) fitTask(ctx context.Context, f *worker, i int) (unfitted int, 
 				return wrap(err, "task %q", t.id)
 			}
 			if !h.Fitted {
-				unfitted++
+				f.unfitted++
 			}
 		}
 		return s.condition(ctx, t, h)
 	}
-	if err = process(s, "fit prior", gp.DefaultKernel(dim, false)); err != nil || l.posteriors == nil {
-		return unfitted, 0, err
+	if err := process(s, "fit prior", gp.DefaultKernel(dim, false)); err != nil || l.posteriors == nil {
+		return err
 	}
 	if l.fixed == nil {
 		s = &f.clustered
-		if err = process(s, "fit cluster", l.template); err != nil {
-			return unfitted, 0, err
+		variance, lengths := gp.Centre(dim, 1)
+		if err := process(s, "fit cluster", kernel.Scale(variance, kernel.Matern32x12(lengths...))); err != nil {
+			return err
 		}
 	}
 	mean := make([]float64, points.Len(l.clusterSet))
-	if err = s.joint(ctx, mean, &f.cov, l.clusterSet, &f.white); err != nil {
-		return unfitted, 0, wrap(err, "task %q", t.id)
+	if err := s.process.Joint(ctx, mean, &f.cov, l.clusterSet, &f.white); err != nil {
+		return wrap(err, "task %q", t.id)
 	}
-	jitter, err = l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
-	return unfitted, jitter, wrap(err, "task %q: posterior on %d clustering points", t.id, len(mean))
+	jitter, err := l.posteriors.Put(l.rank[i], mean, &f.cov, &f.chol)
+	f.jitter = max(f.jitter, jitter)
+	return wrap(err, "task %q: posterior on %d clustering points", t.id, len(mean))
 }
 
 // group looks for the clusters of the tasks by their posteriors; of several numbers of

@@ -91,7 +91,7 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 			if b.mean == nil {
 				b.mean = make([]float64, n)
 			}
-			return part[i].joint(ctx, b.mean, &b.cov, l.index, &white[w])
+			return part[i].process.Joint(ctx, b.mean, &b.cov, l.index, &white[w])
 		})
 		if err != nil {
 			return prototype{}, err
@@ -113,7 +113,7 @@ func (l *learner) barycenter(ctx context.Context, members []*source) (prototype,
 	jitters := make([]float64, len(members))
 	err := parallel.For(ctx, l.workers, len(members), func(w, i int) error {
 		mean, cov := make([]float64, n), new(linalg.Sym)
-		err := members[i].joint(ctx, mean, cov, l.index, &white[w])
+		err := members[i].process.Joint(ctx, mean, cov, l.index, &white[w])
 		if err == nil {
 			normals[i], jitters[i], err = jitteredNormal(new(linalg.Cholesky), mean, cov)
 		}

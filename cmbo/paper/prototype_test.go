@@ -3,6 +3,7 @@ package paper
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -112,7 +113,7 @@ func TestGreedyGain(t *testing.T) {
 	p := extensions(t, 7, d)
 	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
 	for _, bound := range []bool{false, true} {
-		a := &Surrogate{view: newView(p), runConfig: runConfig{noise: noise}}
+		a := &Surrogate{view: view{prior: p, entries: make(map[string]int)}, runConfig: runConfig{noise: noise}}
 		x := p.index
 		if bound {
 			x = candidates
@@ -167,7 +168,7 @@ func TestNoiseRange(t *testing.T) {
 	} {
 		s := &source{task: task{y: make([]float64, 3), noise: test.given}}
 		s.NoiseVariance = 0.2
-		lo, hi := s.noiseRange()
+		lo, hi := slices.Min(s.noises()), slices.Max(s.noises())
 		require.Equal(t, []float64{test.lo, test.hi}, []float64{lo, hi})
 	}
 	for _, usual := range []float64{0.05, 0.2, 0.5} {

@@ -86,7 +86,7 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 			return nil, err
 		}
 	}
-	return &Surrogate{view: newView(p), runConfig: c, space: s}, nil
+	return &Surrogate{view: view{prior: p, entries: make(map[string]int)}, runConfig: c, space: s}, nil
 }
 
 // Bind implements [cmbo.Binder].

@@ -40,24 +40,6 @@ func (s *source) condition(ctx context.Context, t task, h gp.Hyper) error {
 // noises returns the noise variance of each observation.
 func (s *source) noises() []float64 { return gp.Noise(s.noise, len(s.y), s.NoiseVariance) }
 
-// noiseRange returns the smallest and the largest noise variance of its data.
-func (s *source) noiseRange() (lo, hi float64) {
-	v := s.noises()
-	return slices.Min(v), slices.Max(v)
-}
-
-// joint writes the posterior mean and covariance at the rows of x; white is memory.
-func (s *source) joint(ctx context.Context, mean []float64, cov *linalg.Sym, x, white *linalg.Dense) error {
-	err := s.process.Whiten(ctx, white, x)
-	if err == nil {
-		err = s.process.MomentsFrom(ctx, mean, nil, x, white)
-	}
-	if err == nil {
-		err = s.process.GramFrom(ctx, cov, x, white)
-	}
-	return err
-}
-
 // jitteredNormal makes a Normal of a covariance that rounding may have left
 // without a Cholesky factor, adding the smallest jitter that gives it one. It
 // keeps its arguments, of which c is memory for the factor.
@@ -66,9 +48,7 @@ func jitteredNormal(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*multi
 	if err != nil {
 		return nil, jitter, err
 	}
-	if jitter > 0 {
-		cov.AddDiag(jitter)
-	}
+	cov.AddDiag(jitter)
 	n, err := multivariate.AdoptNormal(mean, cov, c.Lower())
 	return n, jitter, err
 }

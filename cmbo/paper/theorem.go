@@ -73,7 +73,6 @@ func validate(in *theorem.Inputs, tasks int) error {
 type evaluation struct {
 	*Surrogate
 	in                 theorem.Inputs
-	xi                 float64
 	chosen             []float64 // in the unit cube, as optimum, nil if it is not known
 	optimum            []float64
 	minNoise, maxNoise float64 // variances in use, the one for values that come without included
@@ -83,7 +82,7 @@ func (r *Surrogate) bound(ctx context.Context, trial int, chosen []float64, xi f
 	if err := validate(&in, len(r.prior.sources)); err != nil {
 		return nil, err
 	}
-	t := &evaluation{Surrogate: r, in: in, xi: xi, chosen: chosen}
+	t := &evaluation{Surrogate: r, in: in, chosen: chosen}
 	t.minNoise, t.maxNoise = r.noiseRange()
 	var err error
 	if in.Truth != nil {
@@ -152,19 +151,19 @@ func (t *evaluation) finish(b *theorem.Bound) {
 	p, c := &b.Printed, &b.Corrected
 	p.Probability, c.Probability = 1-t.in.Delta/2, 1-t.in.Delta/2
 	p.Bracket = p.Iota*p.Alpha + above + p.Omega*b.EtaNorm
-	p.DeltaTau, p.Bound = printedBound(t.xi, p.Beta, p.Bracket, b.SD)
-	p.Applies = t.xi >= p.Beta
+	p.DeltaTau, p.Bound = printedBound(b.Xi, p.Beta, p.Bracket, b.SD)
+	p.Applies = b.Xi >= p.Beta
 
 	if n := b.Observations; n > 0 && !t.in.NoiseFree {
 		c.Noise = c.Omega * math.Sqrt(float64(n)) * noiseBound(n, t.maxNoise, t.in.Delta)
 		c.Probability -= t.in.Delta / 4
 	}
 	signed := above
-	if t.xi < c.Beta {
+	if b.Xi < c.Beta {
 		signed = below
 	}
 	c.Bracket = c.Iota*c.Alpha + signed + c.Omega*b.EtaNorm + c.Noise
-	c.DeltaTau, c.Bound = correctedBound(t.xi, c.Beta, c.Bracket, b.SD)
+	c.DeltaTau, c.Bound = correctedBound(b.Xi, c.Beta, c.Bracket, b.SD)
 	c.Applies = true
 }
 
@@ -209,8 +208,8 @@ func (t *evaluation) sums(b *theorem.Bound) {
 		zeta, zetaPrime := t.shares(i)
 		v := t.priorVariance(s)
 		b.Printed.Alpha += zeta * crossNorm(len(s.y), 1) / t.noise * dataNorm(len(s.y), b.Gaps[i], t.noise, t.in.Delta)
-		lo, hi := s.noiseRange()
-		b.Corrected.Alpha += zeta * crossNorm(len(s.y), v) / lo * dataNorm(len(s.y), b.Gaps[i], hi, t.in.Delta)
+		noises := s.noises()
+		b.Corrected.Alpha += zeta * crossNorm(len(s.y), v) / slices.Min(noises) * dataNorm(len(s.y), b.Gaps[i], slices.Max(noises), t.in.Delta)
 		b.Printed.Omega += 2 * zetaPrime * math.Sqrt(float64(len(s.y))) / t.noise
 		b.Corrected.Omega += 2 * zetaPrime * math.Sqrt(obs) * v / t.minNoise
 	}

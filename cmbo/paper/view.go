@@ -29,11 +29,6 @@ type view struct {
 	visited []visited
 }
 
-// newView returns the view of one run.
-func newView(p *Prior) view {
-	return view{prior: p, entries: make(map[string]int)}
-}
-
 // visited is a point that was observed or asked, as the prototypes see it.
 type visited struct {
 	x    []float64
@@ -75,12 +70,8 @@ func (v *view) bind(ctx context.Context, candidates *linalg.Dense) error {
 
 // visit makes entries for the rows of x and returns their numbers.
 func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
-	n := 0
-	if x != nil {
-		n, _ = x.Dims()
-	}
-	out := make([]int, n)
-	for r := range n {
+	out := make([]int, points.Len(x))
+	for r := range out {
 		key := points.Key(x.Row(r))
 		e, ok := v.entries[key]
 		if !ok {
@@ -108,7 +99,7 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 	// candidates; the others are evaluated.
 	var others []int
 	for f := range v.visited {
-		if v.visited[f].cand < 0 || v.candidates == nil {
+		if v.visited[f].cand < 0 {
 			others = append(others, f)
 		}
 	}
@@ -155,7 +146,7 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 
 		earlier := make([]float64, len(v.visited))
 		for f := range v.visited {
-			if r := v.visited[f].cand; r >= 0 && overCand != nil {
+			if r := v.visited[f].cand; r >= 0 {
 				earlier[f] = overCand[r]
 			}
 		}
@@ -192,9 +183,6 @@ func (v *view) visitData(ctx context.Context, d *cmbo.Data) (obs, pending []int,
 // after them: they belong to proposals that were not made in the end. Data never
 // refer to such points.
 func (v *view) forget(seen *linalg.Dense) {
-	if seen == nil {
-		return
-	}
 	next := 0
 	for r := range points.Len(seen) {
 		switch e, ok := v.entries[points.Key(seen.Row(r))]; {

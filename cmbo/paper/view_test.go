@@ -13,7 +13,7 @@ import (
 // TestViewFollowsTheLog: whatever points were visited for proposals that were not
 // made, those that are kept stand in the order of the log.
 func TestViewFollowsTheLog(t *testing.T) {
-	v := newView(&Prior{index: linalg.NewDense(1, 1, nil), config: &config{workers: 1}})
+	v := view{prior: &Prior{index: linalg.NewDense(1, 1, nil), config: &config{workers: 1}}, entries: make(map[string]int)}
 	visit := func(seen ...float64) []float64 {
 		x := linalg.NewDense(len(seen), 1, seen)
 		_, _, err := v.visitData(context.Background(), &cmbo.Data{X: x, Pending: linalg.NewDense(0, 1, nil), Seen: x})

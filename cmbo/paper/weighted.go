@@ -129,14 +129,7 @@ func (r *Surrogate) sample(ctx context.Context, dst []float64, x *linalg.Dense, 
 		}
 	}
 	cov.Mirror()
-	err := r.full.Whiten(&cross, &cross)
-	if err == nil {
-		err = r.full.Update(dst, nil, &cross)
-	}
-	if err == nil {
-		err = r.full.UpdateCov(cov, &cross)
-	}
-	if err != nil {
+	if err := update(r.full, dst, cov, &cross); err != nil {
 		return wrap(err, "joint posterior at %d points", n)
 	}
 	return gp.AddNoise(dst, cov, rnd)
@@ -195,12 +188,17 @@ func (r *Surrogate) posteriorOnIndex(s *stepScratch) error {
 			linalg.Axpy(s.cross.Row(k), w*w, r.visited[e].overIndex[i])
 		}
 	}
-	err := r.data.Whiten(&s.cross, &s.cross)
+	return wrap(update(&r.data, s.mean, &s.cov, &s.cross), "posterior on the index set")
+}
+
+// update turns prior moments into posterior ones; cross is overwritten.
+func update(c *gp.Conditioned, mean []float64, cov *linalg.Sym, cross *linalg.Dense) error {
+	err := c.Whiten(cross, cross)
 	if err == nil {
-		err = r.data.Update(s.mean, nil, &s.cross)
+		err = c.Update(mean, nil, cross)
 	}
 	if err == nil {
-		err = r.data.UpdateCov(&s.cov, &s.cross)
+		err = c.UpdateCov(cov, cross)
 	}
-	return wrap(err, "posterior on the index set")
+	return err
 }

@@ -174,6 +174,18 @@ func (p *Process) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) er
 	return p.GramFrom(ctx, dst, x, v)
 }
 
+// Joint is Moments, without variances, and Gram; white is memory.
+func (p *Process) Joint(ctx context.Context, mean []float64, cov *linalg.Sym, x, white *linalg.Dense) error {
+	err := p.Whiten(ctx, white, x)
+	if err == nil {
+		err = p.MomentsFrom(ctx, mean, nil, x, white)
+	}
+	if err == nil {
+		err = p.GramFrom(ctx, cov, x, white)
+	}
+	return err
+}
+
 // Whiten makes v what the moments at the rows of x follow from, L⁻¹·k(X, x): for
 // callers that ask for several of them. MomentsFrom, CovFrom and GramFrom are
 // Moments, Cov and Gram given it.

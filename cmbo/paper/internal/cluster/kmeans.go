@@ -85,12 +85,10 @@ var (
 // is evaluated, so the outcome is that of evaluating all.
 func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	n := g.size()
-	if c >= n || c == 1 {
+	if c >= n {
 		labels := make([]int, n)
-		if c > 1 {
-			for j := range labels {
-				labels[j] = j
-			}
+		for j := range labels {
+			labels[j] = j
 		}
 		return Result{Labels: labels}, nil
 	}
@@ -194,7 +192,7 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 		}
 		k.met[key] = k.round
 		path = append(path, key)
-		if err := k.recenter(ctx); err != nil {
+		if err := k.recenter(ctx, &k.partition); err != nil {
 			return err
 		}
 		next := k.labels
@@ -204,7 +202,8 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 				return err
 			}
 		}
-		if err = k.offer(ctx); err != nil {
+		met := k.partition
+		if err = k.offer(ctx, &met); err != nil {
 			return err
 		}
 		if k.round == k.o.Rounds {
@@ -280,13 +279,13 @@ func (k *kmeansRun) fillEmpty(ctx context.Context) error {
 	return nil
 }
 
-// recenter takes the means of the clusters whose members have changed.
-func (k *kmeansRun) recenter(ctx context.Context) error {
-	k.clusters = slices.Clone(k.clusters) // the best partition has the former ones
-	all := groups(k.labels, k.c)
+// recenter takes the means of the clusters of p whose members have changed.
+func (k *kmeansRun) recenter(ctx context.Context, p *partition) error {
+	p.clusters = slices.Clone(p.clusters) // other partitions have the former ones
+	all := groups(p.labels, k.c)
 	return parallel.For(ctx, k.o.Workers, k.c, func(w, i int) (err error) {
-		if !slices.Equal(all[i], k.clusters[i].members) {
-			k.clusters[i], err = k.clusterOf(w, all[i])
+		if !slices.Equal(all[i], p.clusters[i].members) {
+			p.clusters[i], err = k.clusterOf(w, all[i])
 		}
 		return err
 	})
@@ -374,17 +373,13 @@ func (k *kmeansRun) polishBest(ctx context.Context, found []*partition) error {
 		}
 	}
 	slices.SortStableFunc(found, func(p, q *partition) int { return cmp.Compare(p.sum, q.sum) })
-	for i, p := range found[:min(polishedPartitions, len(found))] {
+	for _, p := range found[:min(polishedPartitions, len(found))] {
 		p, err := k.polish(ctx, p)
-		better := i == 0
-		if err == nil && !better {
-			better, err = k.below(ctx, p, k.best)
+		if err == nil {
+			err = k.offer(ctx, p)
 		}
 		if err != nil {
 			return err
-		}
-		if better {
-			k.best = p
 		}
 	}
 	return nil
@@ -406,8 +401,9 @@ func (k *kmeansRun) polish(ctx context.Context, p *partition) (*partition, error
 			if to == from || len(p.clusters[from].members) < 2 {
 				continue
 			}
-			q, err := k.moved(ctx, p, at, to)
-			if err != nil {
+			q := &partition{labels: slices.Clone(p.labels), clusters: p.clusters, round: p.round}
+			q.labels[at] = to
+			if err := k.recenter(ctx, q); err != nil {
 				return nil, err
 			}
 			better, err := k.below(ctx, q, p)
@@ -420,17 +416,4 @@ func (k *kmeansRun) polish(ctx context.Context, p *partition) (*partition, error
 		}
 	}
 	return p, nil
-}
-
-// moved returns a partition with one point in another cluster.
-func (k *kmeansRun) moved(ctx context.Context, p *partition, at, to int) (*partition, error) {
-	q := &partition{labels: slices.Clone(p.labels), clusters: slices.Clone(p.clusters), round: p.round}
-	changed := []int{p.labels[at], to}
-	q.labels[at] = to
-	all := groups(q.labels, k.c)
-	err := parallel.For(ctx, k.o.Workers, len(changed), func(w, i int) (err error) {
-		q.clusters[changed[i]], err = k.clusterOf(w, all[changed[i]])
-		return err
-	})
-	return q, err
 }

@@ -156,20 +156,15 @@ func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []i
 // work.
 func batchSize(n int) int { return min(n, max(8, n/4)) }
 
-// offer keeps the current partition if its objective, the sum of costs of the
-// points in their order, is below that of the best so far.
-func (k *kmeansRun) offer(ctx context.Context) error {
-	p := k.partition
-	better := k.best == nil
-	if !better {
-		var err error
-		if better, err = k.below(ctx, &p, k.best); err != nil {
+// offer keeps p if its objective, the sum of costs of the points in their order, is below
+// that of the best so far.
+func (k *kmeansRun) offer(ctx context.Context, p *partition) error {
+	if k.best != nil {
+		if better, err := k.below(ctx, p, k.best); err != nil || !better {
 			return err
 		}
 	}
-	if better {
-		k.best = &p
-	}
+	k.best = p
 	return nil
 }
 
