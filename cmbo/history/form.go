@@ -106,9 +106,6 @@ func (n form) apart() error {
 // one. It fails for what a reader would not take or not give back.
 func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) (form, []cmbo.Task, error) {
 	tasks, err := checkTasks(w, s, tasks)
-	if err == nil {
-		err = checkNames(s)
-	}
 	if err != nil {
 		return n, nil, err
 	}

@@ -74,7 +74,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &hpobReader{collector: out, objective: h.Value}
+	t := &hpobReader{collector: out, objective: h.Value, kept: make(map[string][]int)}
 	found := false
 	var others []string
 	err = h.spaces(r, func(s *scanner, name string) error {
@@ -129,14 +129,13 @@ func (h HPOB) spaces(r io.Reader, member func(s *scanner, name string) error) er
 		return err
 	}
 	b := bufio.NewReaderSize(bounded(r, 0), 1<<16)
+	r = b
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
 		z, err := gzip.NewReader(b)
 		if err != nil {
 			return fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
 		}
 		r = &unpacked{z}
-	} else {
-		r = b
 	}
 	b = bufio.NewReaderSize(bounded(r, l.Bytes), 1<<16)
 	if err := skipMark(b); err != nil {
@@ -165,10 +164,10 @@ type hpobReader struct {
 	*scanner
 	*collector
 	name      string
-	objective string // the name of the one to be optimised, "" in a file with one
-	dim       int    // 0 until the first good configuration
-	count     [2]int // of rows of X and of y
-	kept      [][]int
+	objective string           // the name of the one to be optimised, "" in a file with one
+	dim       int              // 0 until the first good configuration
+	count     [2]int           // of rows of X and of y
+	kept      map[string][]int // by task
 	repeated  int
 
 	// Of the task that is read. A small file can repeat a row a million times: equal ones are kept once.
@@ -439,7 +438,7 @@ func (p *hpobTask) collect(id string) error {
 			return &RowError{Task: names.Clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
 		}
 		p.collector.result.Tasks[p.index[id]].Context = context
-		p.kept = append(p.kept, kept)
+		p.kept[id] = kept
 		return nil
 	}
 	if len(kept) > 0 {
@@ -458,15 +457,11 @@ func (t *hpobReader) finish() (*HPOBResult, error) {
 		return nil, err
 	}
 	params := done.Space.Params()
-	kept := make(map[string][]int, len(done.Tasks))
-	for i := range done.Tasks {
-		done.Tasks[i].Params = params
-		kept[done.Tasks[i].ID] = t.kept[i]
-	}
 	slices.SortFunc(done.Tasks, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) })
 	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}
-	for _, task := range done.Tasks {
-		res.Kept = append(res.Kept, kept[task.ID])
+	for i, task := range done.Tasks {
+		done.Tasks[i].Params = params
+		res.Kept = append(res.Kept, t.kept[task.ID])
 	}
 	return res, nil
 }

@@ -106,14 +106,12 @@ func (d *lineDecoder) lines(r io.Reader, take taker) error {
 		if err != nil {
 			return err
 		}
-		if !long && len(bytes.TrimSpace(line)) == 0 {
-			continue
+		if long {
+			err = take(row{bad: lines.tooLong()}, lines.n)
+		} else if len(bytes.TrimSpace(line)) > 0 {
+			err = take(d.decode(line), lines.n)
 		}
-		r := row{bad: lines.tooLong()}
-		if !long {
-			r = d.decode(line)
-		}
-		if err := take(r, lines.n); err != nil {
+		if err != nil {
 			return err
 		}
 	}

@@ -343,10 +343,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 
 // agree makes sure that all trials have one objective.
 func (k *katibReader) agree(t *katibTrial) *RowError {
-	d := t.objective
-	if k.Direction != Unset {
-		d = k.Direction
-	}
+	d := cmp.Or(k.Direction, t.objective)
 	if k.witness == "" {
 		k.metric, k.direction, k.witness = t.metric, d, t.name
 	}

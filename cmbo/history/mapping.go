@@ -138,8 +138,8 @@ func (n *form) descriptor(f field) (any, *RowError) {
 	if f.isJSON {
 		return jsonDescriptor(f.raw)
 	}
-	text := f.text
-	if text = strings.TrimSpace(text); text == "" || strings.EqualFold(text, "nan") {
+	text := strings.TrimSpace(f.text)
+	if text == "" || strings.EqualFold(text, "nan") {
 		return nil, nil
 	}
 	if decimal, e := n.decimal(text); e == nil {

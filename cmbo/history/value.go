@@ -163,7 +163,7 @@ func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) ([]cmbo.Task, err
 			out[i].X, out[i].Failed = t.X, t.Failed
 		}
 	}
-	return out, nil
+	return out, checkNames(s)
 }
 
 // checkNames refuses names that a file does not give back.

@@ -402,10 +402,8 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 		}
 		return nil, nil, fmt.Errorf("%w: %s", ErrNoTasks, a)
 	}
-	for _, names := range []*[]string{&a.Filled, &a.Dropped} {
-		slices.Sort(*names)
-		*names = slices.Compact(*names)
-	}
+	a.Filled = slices.Compact(slices.Sorted(slices.Values(a.Filled)))
+	a.Dropped = slices.Compact(slices.Sorted(slices.Values(a.Dropped)))
 	return out, a, nil
 }
 

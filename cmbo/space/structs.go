@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"reflect"
 	"slices"
 	"strconv"
@@ -84,11 +85,7 @@ func taggedFields(t reflect.Type, path []int) []field {
 			for k := range terms {
 				terms[k] = strings.TrimSpace(terms[k])
 			}
-			name := terms[0]
-			if name == "" {
-				name = f.Name
-			}
-			fields = append(fields, field{f, at, name, terms[1:]})
+			fields = append(fields, field{f, at, cmp.Or(terms[0], f.Name), terms[1:]})
 		}
 	}
 	return fields

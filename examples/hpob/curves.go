@@ -75,10 +75,7 @@ func (s *study) readCurves() (steps int, err error) {
 			return 0, fmt.Errorf("%s: task %q: no curve comes to its end", path, id)
 		}
 		slices.Sort(ends)
-		best, unit := ends[0], ends[len(ends)/2]-ends[0]
-		if unit == 0 {
-			unit = ends[len(ends)-1] - best
-		}
+		best, unit := ends[0], cmp.Or(ends[len(ends)/2]-ends[0], ends[len(ends)-1]-ends[0])
 		if unit == 0 {
 			continue
 		}

@@ -50,7 +50,7 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 		return err
 	}
 	if o.ablate {
-		if err := writeRatios(o.out, "cm-BO", stdout); err != nil {
+		if err := writeRatios(out.Records, o.out, "cm-BO", stdout); err != nil {
 			return err
 		}
 	}

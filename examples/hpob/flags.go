@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"flag"
 	"fmt"
@@ -215,12 +216,8 @@ func (c *overrides) idle(p *bench.Protocol) error {
 
 // settle makes the protocol.
 func (c *overrides) settle(o *options) error {
-	preset := o.experiment
-	if preset == "" {
-		preset = "paper"
-	}
 	var err error
-	if o.protocol, err = bench.FindProtocol(preset); err != nil {
+	if o.protocol, err = bench.FindProtocol(cmp.Or(o.experiment, "paper")); err != nil {
 		return fmt.Errorf("-experiment: %w", err)
 	}
 	p := &o.protocol

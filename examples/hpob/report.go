@@ -99,11 +99,7 @@ func count(n int, thing string) string {
 
 // writeRatios writes a table of areas under the curves of mean regret as ratios to a method's,
 // to a file ratios.md of the folder, too.
-func writeRatios(dir, base string, stdout io.Writer) error {
-	records, err := bench.ReadRecords(dir)
-	if err != nil {
-		return err
-	}
+func writeRatios(records []bench.Record, dir, base string, stdout io.Writer) error {
 	ratios, err := report.Ratios(records, base)
 	if err != nil {
 		return err

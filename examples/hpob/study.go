@@ -352,21 +352,15 @@ func columns(last int, at ...int) (shown []int, heads string) {
 	return shown, strings.Trim(strings.ReplaceAll(fmt.Sprint(shown), " ", "|"), "[]")
 }
 
-// area returns the mean regret of runs over all steps.
-func area(rs ...played) float64 {
-	var sum float64
-	for _, r := range rs {
-		for _, v := range r.regret {
-			sum += v / float64(len(r.regret)*len(rs))
+// areas returns the mean regret of each group of runs over all steps.
+func areas(groups [][]played) []float64 {
+	of := make([]float64, len(groups))
+	for i, rs := range groups {
+		for _, r := range rs {
+			for _, v := range r.regret {
+				of[i] += v / float64(len(r.regret)*len(rs))
+			}
 		}
-	}
-	return sum
-}
-
-// areas returns those of each group of runs.
-func areas(groups [][]played) (of []float64) {
-	for _, rs := range groups {
-		of = append(of, area(rs...))
 	}
 	return of
 }

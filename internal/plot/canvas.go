@@ -88,12 +88,6 @@ func (c *canvas) path(class string, p *path) {
 	}
 }
 
-func (c *canvas) line(x1, y1, x2, y2 float64, class string) {
-	var p path
-	p.line(x1, y1, x2, y2)
-	c.path(class, &p)
-}
-
 // shapes are the markers' corners, x and y in turns, of about the same area; the first is a circle.
 var shapes = [numColors][]float64{
 	1: {-0.9, -0.9, 0.9, -0.9, 0.9, 0.9, -0.9, 0.9},

@@ -182,7 +182,9 @@ func (d *drawing) drawLegend(left float64) {
 			d.add(`<rect class="f-%v band" x="%v" y="%v" width="%v" height="10"/>`, e.look%numColors, x, y-5, lineWidth)
 		}
 		if !e.Points {
-			d.line(x, y, x+lineWidth, y, strokeClass(e.look, e.Bold))
+			var p path
+			p.line(x, y, x+lineWidth, y)
+			d.path(strokeClass(e.look, e.Bold), &p)
 		}
 		if e.marked() {
 			d.marker(e.look, x+lineWidth/2, y, 3.4)

@@ -7,8 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Cell is one entry of a [Table]. Make one with [Str], [Link], [Num], [Sig] or
-// [Exact].
+// A Cell is one entry of a [Table]. Make one with [Str], [Link], [Num] or [Exact].
 type Cell struct {
 	text    string
 	link    string
