@@ -171,7 +171,7 @@ func (p *Process) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) er
 	if err := p.Whiten(ctx, v, x); err != nil {
 		return err
 	}
-	return p.GramFrom(ctx, dst, x, v)
+	return p.gramFrom(ctx, dst, x, v)
 }
 
 // Joint is Moments, without variances, and Gram; white is memory.
@@ -181,13 +181,13 @@ func (p *Process) Joint(ctx context.Context, mean []float64, cov *linalg.Sym, x,
 		err = p.MomentsFrom(ctx, mean, nil, x, white)
 	}
 	if err == nil {
-		err = p.GramFrom(ctx, cov, x, white)
+		err = p.gramFrom(ctx, cov, x, white)
 	}
 	return err
 }
 
 // Whiten makes v what the moments at the rows of x follow from, L⁻¹·k(X, x): for
-// callers that ask for several of them. MomentsFrom, CovFrom and GramFrom are
+// callers that ask for several of them. MomentsFrom, CovFrom and gramFrom are
 // Moments, Cov and Gram given it.
 func (p *Process) Whiten(ctx context.Context, v, x *linalg.Dense) error {
 	if p.x == nil {
@@ -217,8 +217,8 @@ func (p *Process) CovFrom(ctx context.Context, dst, x, v, y, w *linalg.Dense) er
 	return p.failed(ctx, p.data.UpdateCross(dst, v, w), x)
 }
 
-// GramFrom is [Process.Gram] given v as made by [Process.Whiten] for x.
-func (p *Process) GramFrom(ctx context.Context, dst *linalg.Sym, x, v *linalg.Dense) error {
+// gramFrom is [Process.Gram] given v as made by [Process.Whiten] for x.
+func (p *Process) gramFrom(ctx context.Context, dst *linalg.Sym, x, v *linalg.Dense) error {
 	if err := p.prior.Gram(ctx, dst, x); err != nil || p.x == nil {
 		return err
 	}
