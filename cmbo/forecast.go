@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/special"
 )
 
 // A Forecast is what the model expected of a value from the values told before it,
@@ -49,12 +50,9 @@ func (f Forecast) normal() (y, mean, sd float64) {
 	return f.Y, f.Mean, math.Hypot(f.SD, f.NoiseSD)
 }
 
-// z90 bounds the central nine tenths of the standard normal distribution.
-const z90 = 1.6448536269514722
-
 // Inside reports whether the value lies in the 90 % interval of the forecast, the mean
 // and 1.645 standard deviations to either side, or of the logarithm's.
-func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= z90 }
+func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= special.Z90 }
 
 // LogScore returns the logarithm of the density that the forecast gave the value, as a
 // normal or lognormal distribution: larger is better. Values in units a thousand times smaller add

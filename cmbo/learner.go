@@ -302,7 +302,10 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m := s.of.Model(t.standardized(s.mean, s.sd), all, o)
+	m, err := s.of.Model(ctx, t.standardized(s.mean, s.sd), all, o)
+	if err != nil {
+		return nil, gp.Marked(ctx, err)
+	}
 	return t.finish(ctx, &hierarchicalPrior{Model: m})
 }
 

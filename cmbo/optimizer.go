@@ -377,9 +377,10 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many; elsewhere they may be too narrow: of other rows 65 to 96 % on four tables
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 88 to 92 % on draws of a
-// Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
+// many; elsewhere they are as much wider as replays of past tasks show, and may be too narrow: of
+// other rows they hold 61 to 97 % on eight tables (CMBO_DATA=DIR go test ./cmbo/bench -run
+// TestPredictCoverage -v), as they know of values that Learn raises that they are low and not how
+// low, 88 to 92 % on draws of a Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

@@ -109,7 +109,7 @@ func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 func exp(v float64) float64 { return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64)) }
 
 func (b belief) quantiles() Quantiles {
-	return Quantiles{b.value(b.mean - z90*b.sd), b.value(b.median), b.value(b.mean + z90*b.sd)}
+	return Quantiles{b.value(b.mean - special.Z90*b.sd), b.value(b.median), b.value(b.mean + special.Z90*b.sd)}
 }
 
 // value returns the value that v is, or is the logarithm of.

@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -61,8 +62,8 @@ func TestRealTable(t *testing.T) {
 	}
 }
 
-// eachTarget calls do with six targets of a table, named under CMBO_DATA, the space of
-// each and what was learned from the other tasks, changed as past says.
+// eachTarget calls do with six targets of a table, a file under CMBO_DATA or FILE/SPACE, the space
+// of each and what was learned from the other tasks, changed as past says.
 func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior)) {
 	t.Helper()
 	dir := os.Getenv("CMBO_DATA")
@@ -72,7 +73,8 @@ func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space 
 	if testing.Short() {
 		t.Skip("it takes some ten seconds")
 	}
-	table, err := OpenTable(filepath.Join(dir, name+".json.gz"), "")
+	name, of, _ := strings.Cut(name, "/")
+	table, err := OpenTable(filepath.Join(dir, name+".json.gz"), of)
 	require.NoError(t, err)
 	p, err := FindProtocol("paper")
 	require.NoError(t, err)
@@ -139,7 +141,10 @@ func TestMisleadingTable(t *testing.T) {
 // doc comment of Optimizer.Predict gives the range, and those of a run without a prior.
 func TestPredictCoverage(t *testing.T) {
 	type count struct{ rows, held, low, lowHeld int }
-	for _, name := range []string{"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost"} {
+	for _, name := range []string{
+		"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost", // which were looked at when intervals were worked on
+		"gauntlet/aryl-amination", "gauntlet/imagemagick", "gauntlet/deeparch", "gpu_kernels/gpu-dedisp",
+	} {
 		var with, without count
 		eachTarget(t, name, "", func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
 			add := func(c *count, opts ...cmbo.Option) {

@@ -12,6 +12,9 @@ const (
 	sqrtPi     = 1.77245385090551602729816748334114518 // √π
 )
 
+// Z90 bounds the central nine tenths of the standard normal distribution.
+const Z90 = 1.6448536269514722
+
 // NormPDF returns the standard normal density
 //
 //	φ(z) = exp(−z²/2)/√(2π).

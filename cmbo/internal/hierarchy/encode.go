@@ -12,6 +12,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		return err
 	}
 	e.Int(int(m.total))
+	e.Float(m.inflation)
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
 		e.Text(t.ID)
@@ -61,7 +62,10 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, n := d.Int(), d.Count(1)
+	total, inflation, n := d.Int(), d.Value(), d.Count(1)
+	if inflation < 1 || inflation > maxInflation {
+		d.Fail("intervals %g times as wide", inflation)
+	}
 	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
 	}
@@ -91,7 +95,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	}
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
-	m.common = common
+	m.common, m.inflation = common, inflation
 	if !d.Bool() {
 		return m, d.Err
 	}

@@ -20,23 +20,24 @@ import (
 // the same tasks then, whose base process has lengths closer to the template's, and a run
 // weighs both by what its values say.
 type Model struct {
-	narrow   *Model // the second one, nil where the tasks tell
-	grid     *grid
-	pop      Moments
-	mean     func() (*surface, error) // pop's
-	tasks    []Task
-	total    int64   // of the tasks learned from, of which tasks may be a sample
-	common   float64 // share of the tasks' variance that all have in common, 0 where it was not asked
-	affine   affinePrior
-	near     float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
-	settings Settings // that it was learned with
-	related  *related // what descriptors say, nil where tasks have none
-	moved    *moved   // the population for a target of descriptors, nil where they say nothing
+	narrow    *Model // the second one, nil where the tasks tell
+	grid      *grid
+	pop       Moments
+	mean      func() (*surface, error) // pop's
+	tasks     []Task
+	total     int64   // of the tasks learned from, of which tasks may be a sample
+	common    float64 // share of the tasks' variance that all have in common, 0 where it was not asked
+	affine    affinePrior
+	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
+	inflation float64  // of the deviations of predictions of low values: see inflate
+	settings  Settings // that it was learned with
+	related   *related // what descriptors say, nil where tasks have none
+	moved     *moved   // the population for a target of descriptors, nil where they say nothing
 }
 
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.
 func newModel(tasks []Task, total int64, s *Settings) *Model {
-	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), settings: *s, related: newRelated(tasks)}
+	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, settings: *s, related: newRelated(tasks)}
 	m.settings.Progress = nil
 	if !s.Compress {
 		return m
@@ -65,7 +66,8 @@ func (m *Model) set(g *grid, pop Moments) {
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
-// base process takes the fit and the Shares again, and a quarter of the steps.
+// base process takes the fit and the Shares again, and a quarter of the steps. Replays of 64 tasks
+// at most take a run of 20 values each.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	o.tell("fit", 0, 1)
 	base, narrow, err := o.bases(ctx, tasks)
@@ -80,6 +82,9 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 			// What another base process changes is little.
 			m.narrow, err = learnOn(ctx, tasks, n, m.pop, (o.Steps+3)/4, &o)
 		}
+	}
+	if err == nil {
+		err = m.inflate(ctx)
 	}
 	return m, err
 }
