@@ -23,7 +23,7 @@ type Series struct {
 	Plain bool
 	// Bold draws a thicker line.
 	Bold bool
-	// Style fixes the look, counted from 1; 0 counts the names of the figure.
+	// Style fixes the look, counted from 1; 0 is the first that no other series of the figure has.
 	Style int
 }
 

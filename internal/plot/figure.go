@@ -41,6 +41,7 @@ type drawing struct {
 	canvas
 	panels []*panel
 	legend []entry
+	used   [numStyles]int // how many names have a look, or series that fix it
 	width  float64
 	y      float64 // how far it has come
 }
@@ -97,7 +98,8 @@ func (d *drawing) look(s *Series, i int) int {
 	case k >= 0:
 		return d.legend[k].look
 	case s.Name != "":
-		look = len(d.legend)
+		look = slices.Index(d.used[:], slices.Min(d.used[:]))
+		d.used[look]++
 	}
 	look %= numStyles
 	if s.Name != "" && k < 0 {
@@ -139,6 +141,13 @@ func (d *drawing) place(columns int, height float64) (top float64) {
 
 func (f *Figure) draw() *drawing {
 	d := &drawing{width: cmp.Or(f.Width, 900), y: outer}
+	for _, chart := range f.Panels {
+		for _, s := range chart.Series {
+			if s.Style > 0 {
+				d.used[(s.Style-1)%numStyles]++
+			}
+		}
+	}
 	for _, chart := range f.Panels {
 		p := &panel{Chart: chart}
 		for i := range chart.Series {

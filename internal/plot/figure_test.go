@@ -239,14 +239,14 @@ func TestEqualNamesShareALook(t *testing.T) {
 	f := &Figure{Panels: []*Chart{
 		&Chart{Series: []Series{{Name: "a"}, {Name: "b"}, {Name: "fixed", Style: 31}}},
 		&Chart{Series: []Series{{Name: "b"}, {Name: "c"}, {Name: "a"}}},
-		{Series: []Series{{Name: "c"}, {}}},
+		{Series: []Series{{Name: "c"}, {}, {Name: "fixed like a free one", Style: 3}}},
 	}}
 	d := f.draw()
 	var names []string
 	for _, e := range d.legend {
 		names = append(names, e.Name)
 	}
-	if got := strings.Join(names, " "); got != "a b fixed c" {
+	if got := strings.Join(names, " "); got != "a b fixed c fixed like a free one" {
 		t.Errorf("legend is %q", got)
 	}
 	first, second, third := d.panels[0].looks, d.panels[1].looks, d.panels[2].looks

@@ -106,6 +106,27 @@ func TestSmallestReport(t *testing.T) {
 	assert.Contains(t, files["html"], "average rank")
 }
 
+// A method is drawn alike in all figures, and unlike every other one.
+func TestMethodsLookAlikeInAllFigures(t *testing.T) {
+	d := large()
+	d.splits, d.repeats, d.acquisitions = 2, 1, d.acquisitions[:2]
+	s, err := summarise(d.make(1), 100)
+	require.NoError(t, err)
+	method, look, curves := map[string]string{}, map[string]string{}, 0
+	for _, m := range regexp.MustCompile(`<g><title>([^<]*)</title>\s*<path class="line (s-\d d\d)`).FindAllStringSubmatch(htmlOf(t, s), -1) {
+		if old, seen := look[m[1]]; seen {
+			assert.Equal(t, old, m[2], m[1])
+		}
+		if old, seen := method[m[2]]; seen {
+			assert.Equal(t, old, m[1], m[2])
+		}
+		look[m[1]], method[m[2]] = m[2], m[1]
+		curves++
+	}
+	assert.Greater(t, len(look), 8, "the same methods in all figures tell nothing")
+	assert.Greater(t, curves, 5*len(look))
+}
+
 // Every CSV file has a heading and rows of its width, and the numbers are those
 // of the Summary.
 func TestCSV(t *testing.T) {

@@ -18,12 +18,13 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 	p.Text(s.Notes...)
 	p.Section("What was compared")
 	p.Table(s.runTable())
+	looks := map[string]int{}
 	for cs := s.Comparisons; len(cs) > 0; {
 		n := 1
 		for n < len(cs) && cs[n].Space == cs[0].Space {
 			n++
 		}
-		s.section(p, cs[:n])
+		s.section(p, cs[:n], looks)
 		cs = cs[n:]
 	}
 	p.Section("How the numbers are defined")
@@ -60,13 +61,14 @@ func numbers(decimals int, values ...float64) (cells []plot.Cell) {
 }
 
 // section shows the comparisons of a space, or over all of them, one for each acquisition.
-func (s *Summary) section(p *plot.Page, cs []Comparison) {
+// looks is what methods have in the figures of the page.
+func (s *Summary) section(p *plot.Page, cs []Comparison, looks map[string]int) {
 	cs = slices.DeleteFunc(slices.Clone(cs), func(c Comparison) bool { return len(c.Results) == 0 })
 	if len(cs) == 0 {
 		return
 	}
 	p.Section("Results: " + title(cs[0].Space))
-	p.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the ratios of areas for comparisons.", s.figure(cs))
+	p.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the ratios of areas for comparisons.", s.figure(cs, looks))
 	for i := range cs {
 		for _, t := range s.methodTables(&cs[i]) {
 			if len(t.Rows) > 0 {
@@ -161,7 +163,7 @@ func (s *Summary) shown(cs []Comparison) (methods, bands []string) {
 
 // figure has a column for each acquisition function and rows for regret, rank and
 // solved fraction.
-func (s *Summary) figure(cs []Comparison) *plot.Figure {
+func (s *Summary) figure(cs []Comparison, looks map[string]int) *plot.Figure {
 	methods, bands := s.shown(cs)
 	queries := make([]float64, s.Budget+1)
 	for q := range queries {
@@ -179,12 +181,15 @@ func (s *Summary) figure(cs []Comparison) *plot.Figure {
 			if !slices.Contains(methods, r.Method) {
 				continue
 			}
+			if looks[r.Method] == 0 {
+				looks[r.Method] = len(looks) + 1
+			}
 			for _, v := range r.Regret {
 				if v > 0 {
 					least, most = min(least, v), max(most, v)
 				}
 			}
-			curve := plot.Series{Name: r.Method, X: queries, Plain: true, Bold: r.Method == standard}
+			curve := plot.Series{Name: r.Method, X: queries, Plain: true, Bold: r.Method == standard, Style: looks[r.Method]}
 			curve.Y = r.Rank
 			rank[i].Series = append(rank[i].Series, curve)
 			curve.Y = r.Solved

@@ -31,6 +31,9 @@ func check(r *bench.Record) error {
 	if r.Space == "" || r.Method == "" || r.Task == "" {
 		return inputErrorf(where, nil, "space, method and task have names")
 	}
+	if r.Split < 0 || r.Repeat < 0 {
+		return inputErrorf(where, nil, "splits and repeats count from 0")
+	}
 	if r.Acquisition != "" { // another spelling would be another comparison
 		if a, err := cmbo.ParseAcquisition(r.Acquisition); err != nil {
 			return inputErrorf(where, err, "unknown acquisition function")
@@ -42,8 +45,13 @@ func check(r *bench.Record) error {
 		return inputErrorf(where, cmbo.ErrDimension, "has no regrets")
 	}
 	for i, v := range r.Regret {
-		if !(v >= 0 && v <= 1) || i > 0 && v > r.Regret[i-1] {
-			return inputErrorf(where, nil, "regret after %d queries is %g: it rises or is outside [0, 1]", i, v)
+		switch {
+		case !finite(v):
+			return inputErrorf(where, cmbo.ErrNotFinite, "regret after %d queries is %g", i, v)
+		case v < 0 || v > 1:
+			return inputErrorf(where, nil, "regret after %d queries is %g, outside [0, 1]", i, v)
+		case i > 0 && v > r.Regret[i-1]:
+			return inputErrorf(where, nil, "regret after %d queries is %g: it rises", i, v)
 		}
 	}
 	if len(r.Z) != len(r.LogSD) || len(r.Z) >= len(r.Regret) {

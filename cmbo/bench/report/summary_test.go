@@ -94,7 +94,7 @@ func TestErrors(t *testing.T) {
 		"none":               {is: cmbo.ErrNoTasks, says: "there are none"},
 		"no regrets":         {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
 		"ragged":             {records: change(func(r *bench.Record) { r.Regret = []float64{0.5} }), is: cmbo.ErrDimension, says: "0 queries, but run of B"},
-		"NaN":                {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), says: "after 1 queries is NaN"},
+		"NaN":                {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), is: cmbo.ErrNotFinite, says: "after 1 queries is NaN"},
 		"outside":            {records: change(func(r *bench.Record) { r.Regret = []float64{1.5, 0.2} }), says: "outside [0, 1]"},
 		"negative":           {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
 		"rises":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
@@ -103,6 +103,8 @@ func TestErrors(t *testing.T) {
 		"other spelling":     {records: change(func(r *bench.Record) { r.Acquisition = "ei" }), is: cmbo.ErrOption, says: `written "EI"`},
 		"no space":           {records: change(func(r *bench.Record) { r.Space = "" }), says: "have names"},
 		"no method":          {records: change(func(r *bench.Record) { r.Method = "" }), says: "have names"},
+		"split":              {records: change(func(r *bench.Record) { r.Split = -1 }), says: "count from 0"},
+		"repeat":             {records: change(func(r *bench.Record) { r.Repeat = -1 }), says: "count from 0"},
 		"no task":            {records: change(func(r *bench.Record) { r.Task = "" }), says: "have names"},
 		"predictions":        {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
 		"too many":           {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
@@ -164,7 +166,7 @@ func TestMethodsShown(t *testing.T) {
 			assert.LessOrEqual(t, mean(best), mean(r.Method)+rankUnit, r.Method)
 		}
 	}
-	for _, c := range s.figure(s.Comparisons[:3]).Panels {
+	for _, c := range s.figure(s.Comparisons[:3], map[string]int{}).Panels {
 		assert.LessOrEqual(t, len(c.Series), 8)
 	}
 }
