@@ -94,6 +94,26 @@ func TestOtherDataAreForgotten(t *testing.T) {
 	}
 }
 
+// Noise variances that are given in scaled units alone are those of the values before scaling too.
+func TestRawNoiseVarianceIsDerived(t *testing.T) {
+	r := testRNG(t)
+	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 7)
+	setNoise(&d, 2, 3)
+	alone := d
+	alone.RawNoiseVariance = nil
+	z := randomPoints(r, 4, 2)
+	for name, m := range learnAll(t, family(r, 3, 8)) {
+		var got [2][]float64
+		for i, d := range []cmbo.Data{d, alone} {
+			s := m.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, d), name)
+			mean, sd := predict(t, s, z)
+			got[i] = append(mean, sd...)
+		}
+		require.Equal(t, got[0], got[1], name)
+	}
+}
+
 // Every method has a section in METHODS.md, and every section is of methods.
 func TestMethodsAreDescribed(t *testing.T) {
 	text, err := os.ReadFile("METHODS.md")

@@ -32,6 +32,12 @@ func (r *run) take(d cmbo.Data) error {
 	if d.NoiseVariance == nil {
 		d.NoiseVariance, d.RawNoiseVariance = make([]float64, n), make([]float64, n)
 	}
+	if d.RawNoiseVariance == nil && len(d.Raw) == n {
+		u := unit(d.Raw, d.Y)
+		for _, v := range d.NoiseVariance {
+			d.RawNoiseVariance = append(d.RawNoiseVariance, v*u*u)
+		}
+	}
 	lengths := []int{points.Len(d.X), n, len(d.Raw), len(d.NoiseVariance), len(d.RawNoiseVariance)}
 	if slices.Min(lengths) != slices.Max(lengths) {
 		const format = "%w: the numbers of points, values, raw values, noise variances and raw ones are %d"

@@ -13,6 +13,8 @@ type Data struct {
 	NoiseVariance []float64
 	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance their
 	// noise variances, where NoiseVariance is not nil: the logarithms' with cmbo.WithPositiveValues.
+	// An Optimizer gives both; where a caller gives no RawNoiseVariance, the methods of package
+	// baseline take NoiseVariance in the scale that Raw has to Y.
 	Raw              []float64
 	RawNoiseVariance []float64
 	// Trials holds the trial that each value answered, 0 for values of points
