@@ -35,7 +35,8 @@
 //	ErrCorrupt     the text is not of the format, or lacks a column;
 //	               ErrColumn wraps it for those of outputs and descriptors
 //	ErrNotFinite   a value or a noise variance is missing, no number, NaN,
-//	               infinite, beyond ±1e150 or, a variance, negative
+//	               infinite, beyond ±1e150 or, a variance, negative; a
+//	               descriptor is infinite
 //	ErrOutOfSpace  a parameter is missing, no number, out of range, not a whole
 //	               number or an unknown choice
 //	ErrTask        a task has no ID, or studies do not go together

@@ -27,7 +27,8 @@ import (
 //
 //	{space: {task: {"X": [[...], ...], "Y": [[v, w, ...], ...], "outputs": ["v", "w", ...]}}}
 //
-// A task's "context", {"name": number or string, ...}, becomes its Context, "NaN" as in a CSV file.
+// A task's "context", {"name": number or string, ...}, becomes its Context: null, NaN and "NaN" are
+// missing, Infinity and "Infinity" are ErrNotFinite, as [Mapping.Context] says.
 //
 // The zero value reads the only space of a file of the first kind.
 //
@@ -336,7 +337,7 @@ func (p *hpobTask) descriptor(name string) error {
 	}
 	v, e := jsonDescriptor(raw)
 	if e != nil {
-		return rowErrorf(cmbo.ErrCorrupt, "descriptor %q is %s: %s", names.Clip(name), names.Clip(string(raw)), e.Reason)
+		return rowErrorf(e.Err, "descriptor %q is %s: %s", names.Clip(name), names.Clip(string(raw)), e.Reason)
 	}
 	p.context[name] = v
 	return nil

@@ -396,6 +396,11 @@ func TestHPOBContext(t *testing.T) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}
+	for _, bad := range []string{`{"memory": Infinity}`, `{"memory": "-Infinity"}`, `{"memory": 1e999}`} {
+		if _, err := read(bad); !errors.Is(err, cmbo.ErrNotFinite) || !strings.Contains(err.Error(), `descriptor "memory"`) {
+			t.Errorf("%s: %v", bad, err)
+		}
+	}
 }
 
 // A small file that repeats a row millions of times, good or bad, does not fill the memory: rows are kept once.

@@ -123,7 +123,8 @@ func (c column) fromJSON(raw []byte) (float64, *RowError) {
 	return c.fromText(jsonText(raw))
 }
 
-// jsonDescriptor decodes a number, or a string or truth value, which is a choice; nil for none.
+// jsonDescriptor decodes a number, or a string or truth value, which is a choice; nil for none. An
+// infinity is refused in quotation marks too, where it is "no limit" rather than one choice of several.
 func jsonDescriptor(raw []byte) (any, *RowError) {
 	text, isNumber := jsonNumber(raw)
 	switch {
@@ -132,7 +133,7 @@ func jsonDescriptor(raw []byte) (any, *RowError) {
 	case isNumber:
 		return number(text, cmbo.ErrNotFinite)
 	case raw[0] == '[' || raw[0] == '{':
-		return nil, rowErrorf(cmbo.ErrTask, "neither a number nor a string")
+		return nil, rowErrorf(cmbo.ErrCorrupt, "neither a number nor a string")
 	}
 	return jsonName(raw), nil
 }

@@ -31,8 +31,9 @@ type Mapping struct {
 	// takes it for all that the tasks have, under their own names.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
-	// is a number, other text a choice. A row may leave it out; two rows of a task that differ
-	// end the reading, whatever the Policy.
+	// is a number, other text a choice, NaN is missing. An infinity is ErrNotFinite, as no distance
+	// between tasks follows from it: leave it out, or give it a word such as "unlimited". A row may
+	// leave a descriptor out; two rows of a task that differ end the reading, whatever the Policy.
 	Context map[string]string
 	// Status names the column that says how an evaluation ended, "status" if
 	// empty; "-" says that there is none. A status named here must be there.
