@@ -130,4 +130,17 @@ func TestContextErrors(t *testing.T) {
 			t.Errorf("%#v was written", v)
 		}
 	}
+	for _, v := range []string{"NaN", "Infinity", "\xff"} {
+		one.Context = cmbo.Context{"cores": v}
+		if err := (history.JSONLines{Space: space}).Write(new(bytes.Buffer), one); !errors.Is(err, cmbo.ErrOption) {
+			t.Errorf("%q: %v", v, err)
+		}
+	}
+	one.Context = cmbo.Context{"cores": "720"} // a choice as a string, but no more where strings are cells of a table
+	if err := (history.JSONLines{Space: space}).Write(new(bytes.Buffer), one); err != nil {
+		t.Error(err)
+	}
+	if err := (history.JSONLines{Space: space, Mapping: history.Mapping{DecimalComma: true}}).Write(new(bytes.Buffer), one); !errors.Is(err, cmbo.ErrOption) {
+		t.Error(err)
+	}
 }

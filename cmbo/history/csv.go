@@ -163,7 +163,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if err != nil {
 		return err
 	}
-	if n, tasks, err = n.toWrite(w, c.Space, tasks); err != nil {
+	if n, tasks, err = n.toWrite(w, c.Space, tasks, func(text string) field { return field{text: text} }); err != nil {
 		return err
 	}
 	noisy := func(t cmbo.Task) bool {
@@ -171,14 +171,6 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	}
 	if !n.needNoise && !slices.ContainsFunc(tasks, noisy) {
 		n.noise = ""
-	}
-	for i := range tasks {
-		for _, o := range n.context {
-			text, choice := tasks[i].Context[o.name].(string)
-			if back, _ := n.descriptor(field{text: text}); choice && back != text {
-				return fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, tasks[i].ID, text, o.name)
-			}
-		}
 	}
 	out := csv.NewWriter(w)
 	out.Comma = comma

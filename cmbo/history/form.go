@@ -103,8 +103,9 @@ func (n form) apart() error {
 
 // toWrite returns what a writer writes, as rows of the space, and n with the outputs and the
 // descriptors of the tasks, if nothing else names them, and a status only if there has to be
-// one. It fails for what a reader would not take or not give back.
-func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) (form, []cmbo.Task, error) {
+// one. It fails for what a reader, which finds a choice in the field that choice returns, would not
+// take or not give back.
+func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task, choice func(text string) field) (form, []cmbo.Task, error) {
 	tasks, err := checkTasks(w, s, tasks)
 	if err != nil {
 		return n, nil, err
@@ -134,6 +135,14 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) (form, []cm
 	}
 	if err == nil {
 		err = n.apart()
+	}
+	for _, t := range tasks {
+		for _, o := range n.context {
+			text, is := t.Context[o.name].(string)
+			if back, _ := n.descriptor(choice(text)); is && back != text && err == nil {
+				err = fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, t.ID, text, o.name)
+			}
+		}
 	}
 	if !failures && !n.needStatus {
 		n.status = ""

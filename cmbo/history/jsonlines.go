@@ -265,7 +265,8 @@ func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	if n.curve == "" && slices.ContainsFunc(tasks, func(t cmbo.Task) bool { return t.Curves != nil }) {
 		n.curve = "curve"
 	}
-	if n, tasks, err = n.toWrite(w, j.Space, tasks); err != nil {
+	read := newLineDecoder(n)
+	if n, tasks, err = n.toWrite(w, j.Space, tasks, func(text string) field { return read.fieldOf([]byte(quoted(text))) }); err != nil {
 		return err
 	}
 	out := bufio.NewWriter(w)
