@@ -445,7 +445,8 @@ func (o *Optimizer) Task(id string) (Task, error) {
 	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
 	for _, tr := range o.h.Trials {
 		if tr.Status == runlog.Failed {
-			space.Fail(&t, slices.Clone(tr.X), tr.Outputs)
+			t.FailedOutputs.Append(len(t.Failed), tr.Outputs)
+			t.Failed = append(t.Failed, slices.Clone(tr.X))
 		}
 	}
 	rows, estimated := o.h.Learned()

@@ -186,7 +186,8 @@ func (c *collector) take(r row, line int) error {
 	t := c.task(r.id)
 	if r.outcome == hasFailed {
 		report.Failed++
-		space.Fail(t, r.x, r.outputs)
+		t.FailedOutputs.Append(len(t.Failed), r.outputs)
+		t.Failed = append(t.Failed, r.x)
 	} else {
 		space.Observe(t, r.x, r.y, r.noise, r.outputs, r.curve)
 	}

@@ -375,7 +375,8 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 				a.Snapped++
 			}
 			if k >= len(t.X) {
-				Fail(&q, row, t.FailedOutputs.Row(k-len(t.X)))
+				q.FailedOutputs.Append(len(q.Failed), t.FailedOutputs.Row(k-len(t.X)))
+				q.Failed = append(q.Failed, row)
 				continue
 			}
 			noise, curve := 0.0, Curve{}

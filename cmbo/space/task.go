@@ -174,12 +174,6 @@ func Observe(t *Task, x []float64, y, noise float64, outputs map[string]float64,
 	t.X, t.Y = append(t.X, x), append(t.Y, y)
 }
 
-// Fail adds to t a failure at x, which t keeps, and what the evaluation brought all the same.
-func Fail(t *Task, x []float64, outputs map[string]float64) {
-	t.FailedOutputs.Append(len(t.Failed), outputs)
-	t.Failed = append(t.Failed, x)
-}
-
 // CloneCurves returns a copy of curves, nil for none.
 func CloneCurves(curves []Curve) []Curve {
 	out := slices.Clone(curves)
