@@ -412,7 +412,7 @@ func (p *hpobTask) collect(id string) error {
 		return &RowError{Task: names.Clip(id), Reason: fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
 	}
 	if p.several && len(p.ends) == 0 {
-		return &RowError{Task: names.Clip(id), Reason: `no "y"; of the outputs of "Y" HPOB.Value names the one to be optimised`, Err: cmbo.ErrCorrupt}
+		return &RowError{Task: names.Clip(id), Reason: `no "y"; Value says which of the outputs of "Y" is to be optimised`, Err: cmbo.ErrCorrupt}
 	}
 	kept := make([]int, max(len(p.x), len(p.ends)))
 	first := slices.Repeat([]int{-1}, len(p.rows)) // the observation of a configuration

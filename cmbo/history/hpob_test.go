@@ -78,7 +78,7 @@ func TestHPOBErrors(t *testing.T) {
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y is null", cmbo.ErrNotFinite},
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [1, 2]]}}}`, "", "t", "row 1: y: 2 values, want 1", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1]}}}`, "", "t", "2 configurations but 1 values", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5]], "Y": [[1, 2]], "outputs": ["a", "b"]}}}`, "", "t", `no "y"; of the outputs of "Y" HPOB.Value names the one`, cmbo.ErrCorrupt},
+		{`{"s": {"t": {"X": [[0.5]], "Y": [[1, 2]], "outputs": ["a", "b"]}}}`, "", "t", `no "y"; Value says which of the outputs of "Y"`, cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [], "y": []}}}`, "", "t", "no configurations", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond", cmbo.ErrNotFinite},
 		{`{"s": {"t": {"X": [[0.5]], "y": [1e999]}}}`, "", "t", "y is +Inf", cmbo.ErrNotFinite},

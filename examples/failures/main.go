@@ -25,6 +25,7 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
+	"strings"
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -289,9 +290,12 @@ func compare(ctx context.Context, s settings, w io.Writer) error {
 	}
 	failed, _ := interval(share)
 	fmt.Fprintf(w, "%s: %d repeats, %d past workloads of %d evaluations, of which %.0f %% failed\n\n", p.name, s.repeats, s.tasks, s.rows, 100*failed)
-	fmt.Fprintf(w, "%-18s %-24s %-24s %s\n", "", fmt.Sprintf("lost of %d", s.budget), fmt.Sprintf("cost/optimum after %d", s.budget/2), fmt.Sprintf("after %d", s.budget))
+	heading := []string{
+		fmt.Sprintf("lost of %d", s.budget), fmt.Sprintf("cost/optimum after %d", s.budget/2), fmt.Sprintf("after %d", s.budget),
+	}
+	fmt.Fprintf(w, "%-19s%-26s%-26s%s\n", "", heading[0], heading[1], heading[2])
 	for m := range numMethods {
-		fmt.Fprintf(w, "%-18s", m)
+		line := fmt.Sprintf("%-18s", m)
 		for _, of := range []func(outcome) float64{
 			func(o outcome) float64 { return o.lost },
 			func(o outcome) float64 { return o.half },
@@ -305,14 +309,15 @@ func compare(ctx context.Context, s settings, w io.Writer) error {
 			mean, _ := interval(v)
 			diff, half := interval(d)
 			if of(outcome{lost: 1}) == 1 {
-				fmt.Fprintf(w, " %5.2f %-18s", mean, delta(m, "%+.2f ± %.2f", diff, half))
+				line += fmt.Sprintf(" %6.2f %-18s", mean, delta(m, "%+.2f ± %.2f", diff, half))
 			} else {
-				fmt.Fprintf(w, " %5.2f %-18s", math.Exp(mean), delta(m, "× %.2f to %.2f", math.Exp(diff-half), math.Exp(diff+half)))
+				line += fmt.Sprintf(" %6.2f %-18s", math.Exp(mean), delta(m, "× %.2f to %.2f", math.Exp(diff-half), math.Exp(diff+half)))
 			}
 		}
-		fmt.Fprintln(w)
+		fmt.Fprintln(w, strings.TrimRight(line, " "))
 	}
-	return nil
+	_, err = fmt.Fprintf(w, "\nIn brackets: against %q, as differences of evaluations lost and as ratios of costs, 95 %%.\n", worst)
+	return err
 }
 
 func delta(m method, format string, a, b float64) string {

@@ -44,7 +44,7 @@ func TestCompare(t *testing.T) {
 		require.Contains(t, b.String(), m.String())
 	}
 	s.problem = "none"
-	require.ErrorContains(t, compare(context.Background(), s, &b), "none")
+	require.ErrorContains(t, compare(context.Background(), s, &b), `"none" among server, training, reactor`)
 }
 
 func TestFlags(t *testing.T) {

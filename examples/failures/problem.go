@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -33,7 +34,11 @@ func pick(name string) (*problem, error) {
 			return &problems[i], nil
 		}
 	}
-	return nil, fmt.Errorf("no problem %q", name)
+	var known []string
+	for _, p := range problems {
+		known = append(known, p.name)
+	}
+	return nil, fmt.Errorf("no problem %q among %s", name, strings.Join(known, ", "))
 }
 
 // optimum returns the least cost that a long search of the settings finds.

@@ -50,8 +50,8 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 		return []*bench.Table{t}, nil
 	case own > 0:
 		return nil, errors.New("-data: files in HPO-B's format and histories do not go together")
-	case o.past.value != "" || o.past.task != "":
-		return nil, errors.New("-value and -task are for histories; HPO-B's format has no columns")
+	case o.past.task != "":
+		return nil, errors.New("-task is for histories; in HPO-B's format tasks have names")
 	}
 	var tables []*bench.Table
 	for _, path := range o.data {
@@ -76,11 +76,11 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 // table reads a space of a table in HPO-B's format. HPO-B's own, a directory, has
 // neither bad rows nor values to be minimised.
 func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, error) {
-	if !h.skip && !h.minimize {
+	if !h.skip && !h.minimize && h.value == "" {
 		return bench.OpenTable(path, space)
 	}
 	if info, err := os.Stat(path); err == nil && info.IsDir() {
-		return nil, errors.New("-skip and -minimize are for files, not for HPO-B's directory")
+		return nil, errors.New("-value, -skip and -minimize are for files, not for HPO-B's directory")
 	}
 	got, err := h.hpob(path, space)
 	if err != nil {

@@ -67,7 +67,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
 	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formats, ", "))
-	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric")
+	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric, of a file with several \"outputs\" the one to be optimised")
 	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")

@@ -11,6 +11,7 @@ import (
 	"math"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -385,7 +386,7 @@ func TestHistories(t *testing.T) {
 	for reason, args := range map[string][]string{
 		"-space FILE is missing":       {"-data", csvFile},
 		"do not go together":           {"-data", csvFile, "-data", writeTable(t)},
-		"are for histories":            {"-data", writeTable(t), "-value", "loss"},
+		"-task is for histories":       {"-data", writeTable(t), "-task", "set"},
 		"not for HPO-B's directory":    {"-data", dir, "-space", "4796", "-skip"},
 		"the file that describes the":  {"-data", csvFile, "-space", "toy"},
 		"the header lacks \"lr\"":      {"-data", mlflowFile, "-space", filepath.Join(dir, "net.json")},
@@ -435,8 +436,21 @@ func TestOwnTable(t *testing.T) {
 	_, got = curve("-data", down)
 	require.NotEqual(t, want, got)
 
+	text, err := os.ReadFile(up)
+	require.NoError(t, err)
+	several := regexp.MustCompile(`"y":\[(.*?)\]`).ReplaceAllStringFunc(string(text), func(y string) string {
+		values := strings.Split(strings.TrimSuffix(strings.TrimPrefix(y, `"y":[`), "]"), ",")
+		return `"outputs":["seconds","y"],"Y":[[1,` + strings.Join(values, "],[1,") + "]]"
+	})
+	path := filepath.Join(dir, "several.json")
+	require.NoError(t, os.WriteFile(path, []byte(several), 0o600))
+	_, got = curve("-data", path, "-value", "y")
+	require.Equal(t, want, got)
+	err = run(context.Background(), mustParse(t, "-data", path), io.Discard, io.Discard)
+	require.ErrorContains(t, err, `Value says which of the outputs`)
+
 	bad := write("bad.json", -1, `, "crashed": {"X": [[0.5, 0.5]], "y": [NaN]}`)
-	err := run(context.Background(), mustParse(t, "-data", bad), io.Discard, io.Discard)
+	err = run(context.Background(), mustParse(t, "-data", bad), io.Discard, io.Discard)
 	require.ErrorContains(t, err, bad)
 	require.ErrorContains(t, err, `task "crashed": row 0: y is null, NaN`)
 	require.ErrorContains(t, err, "the flag -skip")

@@ -97,7 +97,7 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 		plot.Column{Title: fmt.Sprintf("from @%d", lateFrom), Best: plot.BestMin},
 		plot.Column{Title: "solved", Best: plot.BestMax}, plot.Column{Title: "rank", Best: plot.BestMin})
 	against := &plot.Table{
-		Caption: of + ": area under the curve of mean regret over that of " + standard + ", as a geometric mean over spaces. Above 1 is in its favour; 95% limits by bootstrap over tasks.",
+		Caption: of + ": area under the curve of mean regret over that of " + standard + ", as a geometric mean over spaces. Above 1 is in favour of " + standard + "; 95% limits by bootstrap over tasks.",
 		Columns: plot.Titled("other method", "area", "lower", "upper", "least", "in", "largest", "in"),
 	}
 	predicted := &plot.Table{
