@@ -52,9 +52,9 @@ func ExampleCategorical() {
 		}
 	}
 	best, _ := opt.Best()
-	fmt.Println(best.Y, best.Config())
+	fmt.Println(best)
 	// Output:
-	// 4 map[block:256 checksum:false codec:lz4]
+	// 4 at codec=lz4 block=256 checksum=false
 }
 
 // The choice is among machines that can be had, and of those among the ones that

@@ -47,7 +47,7 @@ func (r Recommendation) String() string {
 		expected = r.Quantiles.String()
 	}
 	s := fmt.Sprintf("use%v: %s; values told there: %d", space.Point{Space: r.space, X: r.X}, expected, r.Values)
-	if r.Again != nil {
+	if r.Again != nil && r.Gain > (r.Quantiles.High-r.Quantiles.Low)/1000 { // less is none
 		s += fmt.Sprintf("; one value more at%v is expected to gain %.2g", space.Point{Space: r.space, X: r.Again}, r.Gain)
 	}
 	return s

@@ -98,6 +98,9 @@ func TestRecommend(t *testing.T) {
 	assert.NotNil(t, r.Again)
 	assert.Positive(t, r.Gain)
 	assert.Regexp(t, `^use a=.*: .*; values told there: 1; one value more at a=.* is expected to gain `, r.String())
+	none := r
+	none.Gain = 5e-180
+	assert.NotContains(t, none.String(), "one value more")
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
 	back, err := Restore(&b)

@@ -87,6 +87,9 @@ func (o Observation) Choice(name string) string { return o.point().Choice(name) 
 // Bool returns the value of a parameter as [Trial.Bool] does.
 func (o Observation) Bool(name string) bool { return o.point().Bool(name) }
 
+// String says the value and the point, such as "0.93 at lr=0.01 depth=4 kernel=rbf".
+func (o Observation) String() string { return fmt.Sprintf("%v at%s", o.Y, o.point()) }
+
 // Config returns the values by name as [Trial.Config] does.
 func (o Observation) Config() map[string]any { return o.point().Config() }
 

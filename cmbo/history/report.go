@@ -45,6 +45,18 @@ type Report struct {
 	Errors []*RowError
 }
 
+// String counts the rows, and quotes the first bad one.
+func (r Report) String() string {
+	s := fmt.Sprintf("%d rows, %d of them failures", r.Accepted, r.Failed)
+	if r.PassedOver > 0 {
+		s += fmt.Sprintf("; %d passed over", r.PassedOver)
+	}
+	if r.Skipped > 0 {
+		s += fmt.Sprintf("; %d bad, the first: %v", r.Skipped, r.Errors[0])
+	}
+	return s
+}
+
 // A Result is what a reader makes of an input.
 type Result struct {
 	// Space holds the points of the tasks.

@@ -23,6 +23,17 @@ func TestRowErrorText(t *testing.T) {
 	}
 }
 
+func TestReportText(t *testing.T) {
+	r := history.Report{Rows: 6, Accepted: 5, Failed: 2}
+	if got, want := fmt.Sprint(r), "5 rows, 2 of them failures"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+	r.PassedOver, r.Skipped, r.Errors = 3, 1, []*history.RowError{{Line: 3, Reason: "missing"}}
+	if got, want := fmt.Sprint(r), "5 rows, 2 of them failures; 3 passed over; 1 bad, the first: history: line 3: missing"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
+}
+
 func TestNames(t *testing.T) {
 	got := fmt.Sprint(history.Fail, history.Skip, history.Policy(7), history.Unset, history.Minimize, history.Maximize, history.Direction(9))
 	if want := "fail skip Policy(7) unset minimize maximize Direction(9)"; got != want {

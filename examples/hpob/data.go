@@ -86,8 +86,8 @@ func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, er
 	if err != nil {
 		return nil, err
 	}
-	if r := got.Report; r.Skipped > 0 {
-		fmt.Fprintf(stdout, "%s: %d rows and tasks left out, the first: %v\n", path, r.Skipped, r.Errors[0])
+	if got.Report.Skipped > 0 {
+		fmt.Fprintf(stdout, "%s: %v\n", path, got.Report)
 	}
 	t, err := bench.NewTable(got.Name, got.Space, got.Tasks, h.minimize)
 	if err == nil {
@@ -167,15 +167,7 @@ func (h histories) open(paths []string, spaceFile string, stdout io.Writer) (*be
 			space = got.Space
 		}
 		tasks = append(tasks, got.Tasks...)
-		r := got.Report
-		fmt.Fprintf(stdout, "%s: %d rows, %d of them failures, in %d tasks", path, r.Accepted, r.Failed, len(got.Tasks))
-		if r.PassedOver > 0 {
-			fmt.Fprintf(stdout, "; %d passed over", r.PassedOver)
-		}
-		if r.Skipped > 0 {
-			fmt.Fprintf(stdout, "; %d bad, the first: %v", r.Skipped, r.Errors[0])
-		}
-		fmt.Fprintln(stdout)
+		fmt.Fprintf(stdout, "%s: %d tasks, %v\n", path, len(got.Tasks), got.Report)
 	}
 	t, err := bench.NewTable(name, space, tasks, h.minimize)
 	if err != nil {

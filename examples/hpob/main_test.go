@@ -464,7 +464,7 @@ func TestOptunaJournal(t *testing.T) {
 	o := mustParse(t, "-data", "../../cmbo/history/testdata/optuna/optuna-5.0.0-basic.log", "-splits", "1", "-repeats", "1", "-budget", "3", "-initial", "1", "-method", "gp", "-out", "")
 	var console bytes.Buffer
 	require.NoError(t, run(context.Background(), o, &console, os.Stderr))
-	require.Contains(t, console.String(), "12 rows, 4 of them failures, in 2 tasks")
+	require.Contains(t, console.String(), "2 tasks, 12 rows, 4 of them failures")
 	require.Contains(t, console.String(), "mean normalised simple regret of 1 runs")
 }
 
