@@ -22,8 +22,8 @@ import (
 // [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and
 // the Update methods turn prior moments into posterior ones in place. The posterior is latent:
 // noise is not added to it. The zero value conditions on nothing. A Conditioner keeps no
-// argument. Factorize, Append, SetResid and Reset change it; the other methods may run
-// concurrently.
+// argument. Factorize, Append, AppendExpected, SetResid and Reset change it; the other methods
+// may run concurrently.
 type Conditioner struct {
 	chol   linalg.Cholesky
 	beta   []float64

@@ -28,7 +28,7 @@
 // Literal mistakes panic with the numbers: a hyperparameter out of range in a constructor,
 // points of different dimensions or of another one than the lengths, a destination of the
 // wrong size; [CheckDim] looks at a kernel first. WithParams and [Spec.Kernel], which see
-// data, return a typed error. A NaN coordinate gives NaN.
+// data, return a typed error. A NaN coordinate gives NaN, but of [Constant].
 //
 // # A kernel of one's own
 //

@@ -49,9 +49,10 @@ type Method struct {
 	Transfers bool
 	// Use says what it does with a run's acquisition.
 	Use Use
-	// Learn makes a model. It fails with [cmbo.ErrOption], and for tasks with a
-	// [cmbo.DataError] as [cmbo.Learn] does. The surrogate of a model that weighs the
-	// tasks is a [cmbo.Weigher], whose last weight is that of the target's own process.
+	// Learn makes a model. It fails as [cmbo.Learn] does for tasks, with [cmbo.ErrNoTasks] only
+	// where the method needs values, with [cmbo.ErrSpace], [cmbo.ErrOption], [cmbo.ErrNumerical],
+	// or ctx.Err(). The surrogate of a model that weighs the tasks is a [cmbo.Weigher], whose last
+	// weight is that of the target's own process.
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
@@ -95,9 +96,7 @@ func Find(name string) (Method, error) {
 	return Method{}, optionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
 }
 
-// A learnFunc makes a model as Method.Learn does. It fails with [cmbo.ErrSpace], [cmbo.ErrOption],
-// with [cmbo.ErrTask], [cmbo.ErrDimension], [cmbo.ErrNotFinite] or [cmbo.ErrOutOfSpace] and a
-// [*cmbo.DataError] that says where, with [cmbo.ErrNumerical], or with ctx.Err().
+// A learnFunc makes a model, and fails, as Method.Learn does.
 type learnFunc[M Model] func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (M, error)
 
 // learner gives a constructor the form of Method.Learn; more options come first.

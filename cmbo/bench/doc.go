@@ -16,10 +16,9 @@
 //
 // # What is compared
 //
-// The yardstick is the normalised simple regret: how far the best value found is
-// below the best of the target's whole table, in units of the table's range.
-// Methods only ever see values they asked for; the range enters the yardstick
-// alone.
+// The yardstick is the normalised simple regret: how far the best value found is below the best of
+// the target's whole table, in units of the table's range. Methods only ever see values they asked
+// for; the range enters the yardstick alone.
 //
 // All methods see the same splits, the same observations of the sources and the
 // same initial rows, and propose rows of the target's table, each once. A run has one
@@ -31,10 +30,9 @@
 //	runs.jsonl         a Record a line
 //	failures.jsonl     a Failure a line, if there are any
 //
-// A line is written as soon as its run is done, so a process that is killed loses
-// no more than the runs under way, and the same call goes on where it stopped. At
-// the end lines are put in order. They then have the same bytes whatever the number of
-// workers and of interruptions, with one build of the program (see package cmbo).
-// Runs are made repeat by repeat, each for all methods, splits and targets, so that
-// methods are comparable whenever one stops.
+// A line is written as soon as its run is done, so a process that is killed loses no more than the
+// runs under way, and the same call goes on where it stopped. At the end lines are put in order.
+// They then have the same bytes whatever the number of workers and of interruptions, with one build
+// of the program (see package cmbo). Runs are made repeat by repeat, each for all methods, splits
+// and targets, so that methods are comparable whenever one stops.
 package bench

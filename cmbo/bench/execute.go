@@ -20,8 +20,7 @@ type execution struct {
 	progress Progress
 }
 
-// make does what is to be done of a batch. Its error is one that ends the
-// experiment.
+// make does what is to be done of a batch. Its error is one that ends the experiment.
 func (x *execution) make(ctx context.Context, b *batch) error {
 	x.acquire(b.model)
 	defer x.release(b.model)

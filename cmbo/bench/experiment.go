@@ -42,9 +42,8 @@ type Outcome struct {
 	Failures []Failure
 }
 
-// A Failure is a run that could not be made, or, without a Task, what could not
-// be learned for the runs of a split, all of which are missing then. It is a
-// line of an experiment's failures.jsonl.
+// A Failure is a run that could not be made, or, without a Task, what could not be learned for the
+// runs of a split, all of which are missing then. It is a line of an experiment's failures.jsonl.
 type Failure struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
@@ -66,15 +65,14 @@ func (f Failure) String() string { return f.key().String() + ": " + f.Error }
 // and makes the folder if need be: the package comment says what is in it. An
 // empty dir stands for none. Only one process may use a folder at a time.
 //
-// An experiment may be continued with more splits, repeats, targets, methods,
-// acquisitions or tables than before, but with nothing else changed, and no other
-// table under the name of a space.
+// An experiment may be continued with more splits, repeats, targets, methods, acquisitions or
+// tables than before, but with nothing else changed, and no other table under the name of a space.
 //
 // A method that fails loses the run it fails in, or, if it cannot learn, those
-// of the split, and Run goes on without an error. It fails with [cmbo.ErrOption]
-// or [cmbo.ErrTask] if the protocol or a table makes no sense or the folder is of another
-// experiment, with [cmbo.ErrCorrupt] if the files are damaged, with the error of the file system, or with ctx.Err()
-// soon after ctx is done; the Outcome then tells how far it came.
+// of the split, and Run goes on without an error. It fails with [cmbo.ErrOption] or [cmbo.ErrTask]
+// if the protocol or a table makes no sense or the folder is of another experiment, with
+// [cmbo.ErrCorrupt] or [cmbo.ErrVersion] if its files cannot be read, with the error of the file
+// system, or with ctx.Err() soon after ctx is done; the Outcome then tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
 	catalogue := e.Catalogue
 	if catalogue == nil {

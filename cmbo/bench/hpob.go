@@ -21,17 +21,15 @@ func hpobFile(split string) string { return "meta-" + split + "-dataset.json" }
 
 const hpobInitial = "bo-initializations.json"
 
-// maxTableBytes bounds a file of tables, unpacked: HPO-B's largest has one
-// gigabyte.
+// maxTableBytes bounds a file of tables, unpacked: HPO-B's largest has one gigabyte.
 const maxTableBytes = 8 << 30
 
-// OpenTable reads one search space from path: a file in HPO-B's format, plain
-// JSON or gzip'd, as [history.HPOB] reads it, of at most 8 GiB unpacked, or a
-// directory with HPO-B's own meta-train-dataset.json,
-// meta-validation-dataset.json, meta-test-dataset.json and
-// bo-initializations.json, of which at least one data set must be there. An
-// empty name stands for the only space of a file. The first bad row is an
-// error. It fails as history.HPOB does, or with the error of the file system.
+// OpenTable reads one search space from path: a file in HPO-B's format, plain JSON or gzip'd, as
+// [history.HPOB] reads it, of at most 8 GiB unpacked, or a directory with HPO-B's own
+// meta-train-dataset.json, meta-validation-dataset.json, meta-test-dataset.json and
+// bo-initializations.json, of which at least one data set must be there. An empty name stands for
+// the only space of a file. The first bad row is an error. It fails as history.HPOB does, with
+// [cmbo.ErrOption] for a directory without a name, or with the error of the file system.
 func OpenTable(path, space string) (*Table, error) {
 	info, err := os.Stat(path)
 	if err != nil {
@@ -41,7 +39,7 @@ func OpenTable(path, space string) (*Table, error) {
 		return openFile(path, space)
 	}
 	if space == "" {
-		return nil, errors.New("bench: a directory of HPO-B needs the ID of a search space")
+		return nil, fmt.Errorf("%w: a directory of HPO-B needs the ID of a search space", cmbo.ErrOption)
 	}
 	all := &Table{Space: space}
 	for _, split := range hpobSplits {
@@ -64,7 +62,7 @@ func OpenTable(path, space string) (*Table, error) {
 		all.Duplicates += t.Duplicates
 	}
 	if all.Tasks == nil {
-		return nil, fmt.Errorf("bench: no space %q in the data sets of %s", space, path)
+		return nil, fmt.Errorf("%w: no space %q in the data sets of %s", cmbo.ErrNoTasks, space, path)
 	}
 	slices.SortFunc(all.Tasks, func(a, b TableTask) int { return strings.Compare(a.ID, b.ID) })
 	if err := all.check(); err != nil {
@@ -140,7 +138,7 @@ func (t *Table) readInitial(path string) error {
 	}
 	var listed map[string]map[string]map[string][]*int // by space, task and seed; nil for null
 	if err := json.Unmarshal(text, &listed); err != nil {
-		return fmt.Errorf("bench: %s: %w", hpobInitial, err)
+		return fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, hpobInitial, err)
 	}
 	for id, seeds := range listed[t.Space] {
 		task := t.Task(id)
@@ -158,7 +156,8 @@ func (t *Table) readInitial(path string) error {
 				} else if i != nil {
 					what = fmt.Sprintf("%d, outside 0..%d", *i, len(task.kept)-1)
 				}
-				return fmt.Errorf("bench: %s: space %q: task %q: initial configuration %d of %q is %s", hpobInitial, t.Space, id, k, seed, what)
+				const format = "%w: %s: space %q: task %q: initial configuration %d of %q is %s"
+				return fmt.Errorf(format, cmbo.ErrCorrupt, hpobInitial, t.Space, id, k, seed, what)
 			}
 			task.Initial[seed] = idx
 		}

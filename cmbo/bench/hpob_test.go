@@ -73,6 +73,7 @@ func TestOpenTableDirectory(t *testing.T) {
 	}
 	_, err := OpenTable(dir, "4796")
 	require.ErrorContains(t, err, `no space "4796"`)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 	write("meta-train-dataset.json", `{"4796": {"3": {"X": [[0], [0.5]], "y": [[1], [2]]}}, "5": {"x": {}}}`)
 	write("meta-test-dataset.json", `{"4796": {"31": {"X": [[1], [0.5], [1], [0]], "y": [[1], [2], [3], [4]]}}}`)
 	write("meta-validation-dataset.json", `{"5": {}}`)
@@ -90,8 +91,10 @@ func TestOpenTableDirectory(t *testing.T) {
 	write("bo-initializations.json", `{"4796": {"31": {"test0": [3, null]}}}`)
 	_, err = OpenTable(dir, "4796")
 	require.ErrorContains(t, err, `task "31": initial configuration 1 of "test0" is null`)
+	require.ErrorIs(t, err, cmbo.ErrCorrupt)
 	_, err = OpenTable(dir, "")
 	require.ErrorContains(t, err, "needs the ID")
+	require.ErrorIs(t, err, cmbo.ErrOption)
 	_, err = OpenTable(filepath.Join(dir, "nothing.json"), "4796")
 	require.ErrorIs(t, err, os.ErrNotExist)
 }

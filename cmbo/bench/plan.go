@@ -148,8 +148,7 @@ func (p *plan) batches(models []*model, known map[runKey]bool) (open []*batch, t
 	return open, total
 }
 
-// sameRows reports whether all tasks of the table have the same configurations,
-// in any order.
+// sameRows reports whether all tasks of the table have the same configurations, in any order.
 func (t *Table) sameRows() bool {
 	seen := make(map[string]bool, len(t.Tasks[0].X))
 	for _, x := range t.Tasks[0].X {

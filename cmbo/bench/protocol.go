@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// A Protocol says which runs an experiment consists of. All of them follow from
-// it and the tables.
+// A Protocol says which runs an experiment consists of. All of them follow from it and the tables.
 type Protocol struct {
 	// Name is that of the preset it was made from.
 	Name string `json:"name"`
@@ -27,8 +26,7 @@ type Protocol struct {
 	Splits int `json:"splits"`
 	// SourceShare is the fraction of tasks that are sources.
 	SourceShare float64 `json:"source_share"`
-	// Sources bounds how many past tasks of a split are learned from, drawn at random; 0
-	// for all.
+	// Sources bounds how many past tasks of a split are learned from, drawn at random; 0 for all.
 	Sources int `json:"sources,omitempty"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
@@ -41,8 +39,7 @@ type Protocol struct {
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.
 	Targets int `json:"targets"`
-	// Initial is how many random rows of the target are told before the first
-	// query.
+	// Initial is how many random rows of the target are told before the first query.
 	Initial int `json:"initial"`
 	// Repeats is the number of runs on each target, with other initial rows.
 	Repeats int `json:"repeats"`
@@ -179,9 +176,8 @@ func (p Protocol) settle(catalogue []Method) (*plan, error) {
 	return out, nil
 }
 
-// contains says why an experiment of protocol q may not be continued as p: ""
-// if it may, because what settles the outcome of a run is the same and p wants
-// every run that q does.
+// contains says why an experiment of protocol q may not be continued as p: "" if it may, because
+// what settles the outcome of a run is the same and p wants every run that q does.
 func (p *Protocol) contains(q *Protocol) string {
 	for _, f := range []struct {
 		name string

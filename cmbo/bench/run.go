@@ -79,10 +79,9 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 	return r, nil
 }
 
-// predicted keeps how good the prediction of a measurement was that came out as
-// y. A model that does not say how noisy measurements are is taken to predict
-// them without noise. A deviation of zero has neither score nor logarithm, and
-// the query is left out.
+// predicted keeps how good the prediction of a measurement was that came out as y. A model that
+// does not say how noisy measurements are is taken to predict them without noise. A deviation of
+// zero has neither score nor logarithm, and the query is left out.
 func (r *Record) predicted(s *cmbo.Step, y, width float64) {
 	mean, variance := s.Mean[s.Chosen], s.SD[s.Chosen]*s.SD[s.Chosen]
 	if s.NoiseVariance > 0 {

@@ -85,7 +85,7 @@ func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 		}
 	}
 	if len(usable) < 2 {
-		return nil, fmt.Errorf("bench: space %q has %d tasks that are not constant, need 2", t.Space, len(usable))
+		return nil, fmt.Errorf("%w: space %q has %d tasks that are not constant, need 2", cmbo.ErrTask, t.Space, len(usable))
 	}
 	r := rng.Stream(p.Seed, "split", uint64(i))
 	r.Shuffle(len(usable), func(a, b int) { usable[a], usable[b] = usable[b], usable[a] })
@@ -124,14 +124,15 @@ func (p *Protocol) own(t *Table, _ int) (*split, error) {
 		case task.Split == "test":
 			for r := range p.Repeats {
 				if len(task.Initial[hpobSeed(r)]) == 0 {
-					return nil, fmt.Errorf("bench: space %q: task %q has no initialisation %q in %s", t.Space, task.ID, hpobSeed(r), hpobInitial)
+					return nil, fmt.Errorf("%w: space %q: task %q has no initialisation %q in %s", cmbo.ErrTask, t.Space, task.ID, hpobSeed(r), hpobInitial)
 				}
 			}
 			s.targets = append(s.targets, task.ID)
 		}
 	}
 	if len(s.sources) == 0 || len(s.targets) == 0 {
-		return nil, fmt.Errorf("bench: space %q has %d training and validation tasks and %d test tasks that are not constant; HPO-B's own protocol needs its directory", t.Space, len(s.sources), len(s.targets))
+		return nil, fmt.Errorf("%w: space %q has %d training and validation tasks and %d test tasks that are not constant; "+
+			"HPO-B's own protocol needs its directory", cmbo.ErrTask, t.Space, len(s.sources), len(s.targets))
 	}
 	return s, nil
 }

@@ -75,6 +75,7 @@ func TestDivide(t *testing.T) {
 
 	_, err = plan.divide(&Table{Space: "one", Tasks: table.Tasks[:1]}, 0)
 	require.ErrorContains(t, err, "need 2")
+	require.ErrorIs(t, err, cmbo.ErrTask)
 	two, err := plan.divide(&Table{Space: "two", Tasks: table.Tasks[:2]}, 0)
 	require.NoError(t, err)
 	require.Len(t, two.sources, 1)

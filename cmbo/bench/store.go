@@ -82,8 +82,7 @@ func openStore(dir string, want *Settings) (*store, error) {
 	return s, err
 }
 
-// settleSettings holds what is asked for against what the folder is for, and
-// writes it down.
+// settleSettings holds what is asked for against what the folder is for, and writes it down.
 func settleSettings(dir string, want *Settings) error {
 	other := func(reason string) error {
 		return fmt.Errorf("%w: the experiment in %s cannot be continued with other settings (%s); use another folder",
@@ -160,9 +159,8 @@ func ReadRecords(dir string) ([]Record, error) {
 	return records, err
 }
 
-// readLines decodes a file of JSON lines. It ignores the text after the
-// last line feed, which a killed process did not finish; valid is the number of
-// bytes up to there.
+// readLines decodes a file of JSON lines. It ignores the text after the last line feed, which a
+// killed process did not finish; valid is the number of bytes up to there.
 func readLines[T any](path string) (items []T, valid int64, err error) {
 	f, err := os.Open(path)
 	if err != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
-// A Table is a family of recorded tuning tasks over one search space: for each
-// task a list of configurations in the unit cube and the value measured for
-// each, larger being better.
+// A Table is a family of recorded tuning tasks over one search space: for each task a list of
+// configurations in the unit cube and the value measured for each, larger being better.
 type Table struct {
 	// Space is the name of the search space.
 	Space string
@@ -22,8 +21,7 @@ type Table struct {
 	Dim int
 	// Tasks are sorted by ID.
 	Tasks []TableTask
-	// Duplicates counts the rows dropped because the task had an equal one
-	// before.
+	// Duplicates counts the rows dropped because the task had an equal one before.
 	Duplicates int
 }
 
@@ -34,8 +32,7 @@ type TableTask struct {
 	X [][]float64
 	// Y holds one value a configuration.
 	Y []float64
-	// Split is "train", "validation" or "test" in HPO-B's own division, empty
-	// elsewhere.
+	// Split is "train", "validation" or "test" in HPO-B's own division, empty elsewhere.
 	Split string
 	// Initial holds the fixed initial configurations of HPO-B's protocol by
 	// seed name ("test0" ... "test4"), as indices into X; nil elsewhere.
@@ -44,13 +41,12 @@ type TableTask struct {
 	kept []int // by row of the file: its index in X
 }
 
-// NewTable makes a table of tasks over a space, such as history's readers return,
-// so that methods are compared on a user's own past. Configurations are encoded
-// in the unit cube, values oriented so that larger ones are better, and of equal
-// configurations of a task the first stays. Failed evaluations, noise variances
-// and tasks without a value are left out. Parameters are matched as
-// [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie
-// outside. It fails as Adopt does, with [cmbo.ErrTask] or with [cmbo.ErrNoTasks].
+// NewTable makes a table of tasks over a space, such as history's readers return, so that methods
+// are compared on a user's own past. Configurations are encoded in the unit cube, values oriented
+// so that larger ones are better, and of equal configurations of a task the first stays. Failed
+// evaluations, noise variances and tasks without a value are left out. Parameters are matched as
+// [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie outside. It fails
+// as Adopt does, with [cmbo.ErrTask] or with [cmbo.ErrNoTasks].
 func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) (*Table, error) {
 	adopted, a, err := space.Adopt(tasks, cmbo.Changes{})
 	switch {
@@ -93,8 +89,7 @@ func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) 
 	return t, t.check()
 }
 
-// Range returns the smallest and the largest value of the task; NaN if there is
-// none.
+// Range returns the smallest and the largest value of the task; NaN if there is none.
 func (t *TableTask) Range() (lo, hi float64) {
 	if len(t.Y) == 0 {
 		return math.NaN(), math.NaN()
@@ -102,15 +97,13 @@ func (t *TableTask) Range() (lo, hi float64) {
 	return slices.Min(t.Y), slices.Max(t.Y)
 }
 
-// Constant reports whether no two values differ: such a task ranks nothing and
-// has no regret.
+// Constant reports whether no two values differ: such a task ranks nothing and has no regret.
 func (t *TableTask) Constant() bool {
 	lo, hi := t.Range()
 	return !(hi > lo)
 }
 
-// check says what is wrong with a table that did not come from a file, wrapping
-// [cmbo.ErrTask].
+// check says what is wrong with a table that did not come from a file, wrapping [cmbo.ErrTask].
 func (t *Table) check() error {
 	if t == nil {
 		return fmt.Errorf("%w: a nil table", cmbo.ErrTask)

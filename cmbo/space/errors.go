@@ -19,7 +19,7 @@ var (
 	ErrSpace = errors.New("cmbo: invalid space")
 	// ErrNoTasks: Learn was given nothing to learn from: no task, or none with a value.
 	ErrNoTasks = errors.New("cmbo: no tasks")
-	// ErrTask: a task has no observations, no ID, or an ID used twice.
+	// ErrTask: a task has no observations, no ID, an ID used twice, or what no task can have.
 	ErrTask = errors.New("cmbo: invalid task")
 	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
 	// was.

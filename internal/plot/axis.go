@@ -2,8 +2,7 @@ package plot
 
 import "math"
 
-// An Axis describes one axis of a panel. The zero value is a linear axis with
-// limits from the data.
+// An Axis describes one axis of a panel. The zero value is a linear axis with limits from the data.
 type Axis struct {
 	// Label names the quantity and its unit.
 	Label string
@@ -137,8 +136,7 @@ func (s *scale) widen() {
 	}
 }
 
-// niceStep is the smallest of 1, 2, 5 times a power of ten that is at least
-// raw, up to rounding.
+// niceStep is the smallest of 1, 2, 5 times a power of ten that is at least raw, up to rounding.
 func niceStep(raw float64) float64 {
 	p := math.Pow10(exponent(raw))
 	for _, m := range []float64{1, 2, 5} {

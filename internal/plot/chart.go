@@ -9,9 +9,8 @@ import (
 type Series struct {
 	// Name is the legend entry; empty for none.
 	Name string
-	// X and Y are the points. A nil X counts 1, 2, 3, ...; if the lengths
-	// differ, the shorter one decides. A point with a NaN or an infinity
-	// interrupts the curve.
+	// X and Y are the points. A nil X counts 1, 2, 3, ...; if the lengths differ, the shorter one
+	// decides. A point with a NaN or an infinity interrupts the curve.
 	X, Y []float64
 	// Lo and Hi bound a shaded band, which Step does not concern; nil for none.
 	Lo, Hi []float64

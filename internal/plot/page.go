@@ -23,8 +23,7 @@ func NewPage(title string) *Page { return &Page{title: title} }
 // Refresh makes browsers load the page again after so many seconds, never if there are none.
 func (p *Page) Refresh(seconds int) { p.refresh = seconds }
 
-// Section begins a section with a heading, listed at the top of pages with at
-// least three sections.
+// Section begins a section with a heading, listed at the top of pages with at least three sections.
 func (p *Page) Section(title string) {
 	p.sections = append(p.sections, title)
 	p.body.add(`<h2 id="s%v">%v</h2>`, len(p.sections), title)

@@ -2,10 +2,9 @@ package plot
 
 import "strings"
 
-// numColors is the number of hues. They were chosen so that any two stay apart
-// for normal vision and under simulated protanopia, deuteranopia and
-// tritanopia, and all stand out from the background by 3:1 or more (WCAG 2.1,
-// 1.4.11); the tests recompute both.
+// numColors is the number of hues. They were chosen so that any two stay apart for normal vision
+// and under simulated protanopia, deuteranopia and tritanopia, and all stand out from the
+// background by 3:1 or more (WCAG 2.1, 1.4.11); the tests recompute both.
 const numColors = 8
 
 // numStyles is the number of different looks of a series: eight colours, each with

@@ -20,9 +20,8 @@ func escape(s string) string {
 	}, s))
 }
 
-// advance holds the widths of the printable ASCII characters in thousandths of
-// the type size, for the Helvetica metrics which Arial, Liberation Sans and
-// most interface fonts stay close to.
+// advance holds the widths of the printable ASCII characters in thousandths of the type size, for
+// the Helvetica metrics which Arial, Liberation Sans and most interface fonts stay close to.
 var advance = [95]int16{
 	278, 278, 355, 556, 556, 889, 667, 191, 333, 333, 389, 584, 278, 333, 278, 278,
 	556, 556, 556, 556, 556, 556, 556, 556, 556, 556, 278, 278, 584, 584, 584, 556,

@@ -4,11 +4,10 @@
 //
 // # What is compared
 //
-// A run is named by space, split, task and repeat; all methods of an experiment
-// see the same initial rows in the same run. A [Comparison] holds methods against
-// each other in one space under one acquisition function, on the runs that all of
-// them have. Methods whose records name no acquisition, as random search, stand
-// beside every acquisition function with the same runs.
+// A run is named by space, split, task and repeat; all methods of an experiment see the same
+// initial rows in the same run. A [Comparison] holds methods against each other in one space under
+// one acquisition function, on the runs that all of them have. Methods whose records name no
+// acquisition, as random search, stand beside every acquisition function with the same runs.
 //
 // So an experiment may be analysed before it is finished. A method that has less
 // than half of the runs that any has in that space is not compared, lest it leave
@@ -16,10 +15,9 @@
 //
 // # Measures
 //
-// Let r(q) be the normalised simple regret of a run after q queries, q = 0 being
-// after the initial rows, and T the budget. Within a space a mean weighs all
-// shared runs alike; over several spaces it is the mean of the spaces' means, so
-// that each space counts the same.
+// Let r(q) be the normalised simple regret of a run after q queries, q = 0 being after the initial
+// rows, and T the budget. Within a space a mean weighs all shared runs alike; over several spaces
+// it is the mean of the spaces' means, so that each space counts the same.
 //
 //   - Regret: the mean of r(q).
 //   - AUC: the mean of (r(1) + ... + r(T))/T. The geometric mean over spaces of the

@@ -107,9 +107,8 @@ func studentQuantile(freedom int) float64 {
 	return hi
 }
 
-// studentCentral returns the probability that Student's variable lies within
-// ±t, by the finite series for whole degrees of freedom (Abramowitz and Stegun,
-// 26.7.3 and 26.7.4).
+// studentCentral returns the probability that Student's variable lies within ±t, by the finite
+// series for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
 func studentCentral(t float64, freedom int) float64 {
 	theta := math.Atan(t / math.Sqrt(float64(freedom)))
 	sin, cos := math.Sincos(theta)
@@ -184,8 +183,7 @@ func ranks(regret []float64) []float64 {
 	return rank
 }
 
-// z90 is the 95% quantile of the normal distribution, to the digits that records
-// have.
+// z90 is the 95% quantile of the normal distribution, to the digits that records have.
 const z90 = 1.6449
 
 // calibrate pools the predictions of all records.

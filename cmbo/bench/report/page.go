@@ -161,8 +161,7 @@ func (s *Summary) shown(cs []Comparison) (methods, bands []string) {
 	return methods, bands
 }
 
-// figure has a column for each acquisition function and rows for regret, rank and
-// solved fraction.
+// figure has a column for each acquisition function and rows for regret, rank and solved fraction.
 func (s *Summary) figure(cs []Comparison, looks map[string]int) *plot.Figure {
 	methods, bands := s.shown(cs)
 	queries := make([]float64, s.Budget+1)

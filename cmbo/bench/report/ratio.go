@@ -53,9 +53,9 @@ func Ratios(records []bench.Record, base string) ([]Ratio, error) {
 	return out, nil
 }
 
-// Chosen returns what it brings to choose a method for each search space by its area: the
-// geometric mean, over spaces, of the ratio of the method that has the least area on the odd
-// divisions of a space to base, there, and on the even ones, and the other way round. Here is
+// Chosen returns what it brings to choose a method, base among them, for each search space by its
+// area: the geometric mean, over spaces, of the ratio of the method that has the least area on the
+// odd divisions of a space to base, there, and on the even ones, and the other way round. Here is
 // where it was chosen, there where it was not; a space counts that has divisions of both kinds,
 // NaN if none has. It fails as [Ratios] does.
 func Chosen(records []bench.Record, base string) (here, there float64, err error) {

@@ -80,8 +80,7 @@ func (k runID) compare(o runID) int {
 	return cmp.Or(strings.Compare(k.task, o.task), cmp.Compare(k.split, o.split), cmp.Compare(k.repeat, o.repeat))
 }
 
-// field is what may be compared in a space with an acquisition function: the
-// runs of each method.
+// field is what may be compared in a space with an acquisition function: the runs of each method.
 type field struct {
 	space, acquisition string
 	runs               map[string]map[runID]*bench.Record

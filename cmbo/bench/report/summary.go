@@ -8,9 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
-// A Summary is an experiment as numbers. The package comment defines them. Title
-// and Notes are for the reader and may be set before anything is written; the
-// rest must not be changed.
+// A Summary is an experiment as numbers. The package comment defines them. Title and Notes are for
+// the reader and may be set before anything is written; the rest must not be changed.
 type Summary struct {
 	// Title heads the documents.
 	Title string
@@ -41,9 +40,8 @@ type Comparison struct {
 	Results []Result
 }
 
-// A Result is what a method reached. Curves have an entry for each number of
-// queries from 0 to Summary.Budget. Limits are NaN where there are too few tasks
-// for them.
+// A Result is what a method reached. Curves have an entry for each number of queries from 0 to
+// Summary.Budget. Limits are NaN where there are too few tasks for them.
 type Result struct {
 	Method string
 	// Regret is the mean normalised simple regret, AUC the mean area under its curve, with
