@@ -17,13 +17,12 @@ import (
 //
 //	A = K + diag(noise) + jitter·I = L·Lᵀ,   β = L⁻¹·(y − m),   V = L⁻¹·C,
 //
-// C the t×N prior covariance between observations and N points, the posterior at the points
-// has the mean m_* + Vᵀ·β, the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V.
-// [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and
-// the Update methods turn prior moments into posterior ones in place. The posterior is latent:
-// noise is not added to it. The zero value conditions on nothing. A Conditioner keeps no
-// argument. Factorize, Append, AppendExpected, SetResid and Reset change it; the other methods
-// may run concurrently.
+// C the t×N prior covariance between observations and N points, the posterior at the points has the
+// mean m_* + Vᵀ·β, the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V.
+// [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and the Update
+// methods turn prior moments into posterior ones in place. The posterior is latent: noise is not
+// added to it. The zero value conditions on nothing. A Conditioner keeps no argument. Factorize,
+// Append, AppendExpected, SetResid and Reset change it; the other methods may run concurrently.
 type Conditioner struct {
 	chol   linalg.Cholesky
 	beta   []float64
@@ -39,11 +38,10 @@ var sums = sync.Pool{New: func() any { return new(linalg.Sym) }}
 // to the diagonal of a covariance to factorise it.
 const MaxJitter = 1e-4
 
-// Factorize takes the prior covariance cov of the observed values, their noise
-// variances (one each, or a single one for all) and resid = y − prior mean. If
-// the matrix is singular the smallest jitter that helps is added to its diagonal, see
-// [Conditioner.Jitter]; if none does, that is [ErrNotPositiveDefinite]. After an error the
-// receiver conditions on nothing. It takes O(t³) time.
+// Factorize takes the prior covariance cov of the observed values, their noise variances (one each,
+// or a single one for all) and resid = y − prior mean. If the matrix is singular the smallest
+// jitter that helps is added to its diagonal, see [Conditioner.Jitter]; if none does, that is
+// [ErrNotPositiveDefinite]. After an error the receiver conditions on nothing. It takes O(t³) time.
 func (c *Conditioner) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	const op = "Conditioner.Factorize"
 	c.Reset()
@@ -126,10 +124,9 @@ func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) er
 	return nil
 }
 
-// AppendExpected is [Conditioner.Append] of an observation whose value is the mean
-// that the earlier ones predict: means stay as they are, variances shrink. It
-// stands for a measurement under way. [Conditioner.SetResid] would replace its
-// value too.
+// AppendExpected is [Conditioner.Append] of an observation whose value is the mean that the earlier
+// ones predict: means stay as they are, variances shrink. It stands for a measurement under way.
+// [Conditioner.SetResid] would replace its value too.
 func (c *Conditioner) AppendExpected(cross []float64, variance, noise float64) error {
 	if err := c.appendRow("Conditioner.AppendExpected", cross, variance, noise); err != nil {
 		return err
@@ -193,8 +190,7 @@ func (c *Conditioner) LogMarginal() float64 {
 	return -0.5 * (c.quad + c.chol.LogDet() + float64(len(c.beta))*special.Ln2Pi)
 }
 
-// Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It takes O(t²·N)
-// time.
+// Whiten makes dst = L⁻¹·cross for a t×N matrix cross. dst may be cross. It takes O(t²·N) time.
 func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	const op = "Conditioner.Whiten"
 	if dst == nil || cross == nil {
@@ -296,8 +292,7 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	if err := c.checkWhite(op, w, cols); err != nil {
 		return err
 	}
-	// Four observations at a time: a row of dst is read and written once for
-	// all of them.
+	// Four observations at a time: a row of dst is read and written once for all of them.
 	k := 0
 	for ; k+4 <= len(c.beta); k += 4 {
 		v0, v1, v2, v3 := v.Row(k), v.Row(k+1), v.Row(k+2), v.Row(k+3)

@@ -8,8 +8,7 @@ var (
 	// ErrDimension reports sizes that do not fit together.
 	ErrDimension = fault.ErrDimension
 
-	// ErrNotFinite reports a NaN or an infinity, in an argument or in a result
-	// that overflowed.
+	// ErrNotFinite reports a NaN or an infinity, in an argument or in a result that overflowed.
 	ErrNotFinite = fault.ErrNotFinite
 
 	// ErrNotPositiveDefinite reports a covariance that is indefinite by more
@@ -30,9 +29,8 @@ type DimensionError = fault.DimensionError
 // is the number. It wraps Err, a sentinel, which says why.
 type ValueError = fault.ValueError
 
-// DefiniteError reports a matrix that could not be factorised. Op is the function or
-// method, What the matrix, Pivot the row of the failing pivot, −1 if Value is an
-// eigenvalue, Value the pivot or the most negative eigenvalue, Jitter the absolute amount
-// that had been added to the diagonal. It wraps [ErrNotPositiveDefinite] and Err, the
-// error of linalg, if there is one.
+// DefiniteError reports a matrix that could not be factorised. Op is the function or method, What
+// the matrix, Pivot the row of the failing pivot, −1 if Value is an eigenvalue, Value the pivot or
+// the most negative eigenvalue, Jitter the absolute amount that had been added to the diagonal. It
+// wraps [ErrNotPositiveDefinite] and Err, the error of linalg, if there is one.
 type DefiniteError = fault.DefiniteError

@@ -246,10 +246,9 @@ func (f *Fitter) scale(i int) float64 {
 	return 1
 }
 
-// fitGradTol ends a search. A gradient g leaves the log posterior g²/2h below its
-// maximum, h its curvature, which is 1/s² ≥ ¼ at the least by the default priors:
-// below 1e-7, far less than what data say about hyperparameters. maxSteps does where
-// that takes long.
+// fitGradTol ends a search. A gradient g leaves the log posterior g²/2h below its maximum, h its
+// curvature, which is 1/s² ≥ ¼ at the least by the default priors: below 1e-7, far less than what
+// data say about hyperparameters. maxSteps does where that takes long.
 const (
 	fitGradTol = 2e-4
 	maxSteps   = 100

@@ -9,11 +9,10 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Likelihood evaluates the log marginal likelihood of one data set for many
-// hyperparameters. Distances between points are computed once, by
-// [Likelihood.Reset]; an evaluation does not allocate once the sizes have been
-// seen, for the kernels that [kernel.Pairs] says that of. The zero value has no
-// data, and likelihood 1. A Likelihood serves one goroutine at a time.
+// Likelihood evaluates the log marginal likelihood of one data set for many hyperparameters.
+// Distances between points are computed once, by [Likelihood.Reset]; an evaluation does not
+// allocate once the sizes have been seen, for the kernels that [kernel.Pairs] says that of. The
+// zero value has no data, and likelihood 1. A Likelihood serves one goroutine at a time.
 type Likelihood struct {
 	pairs kernel.Pairs
 	first []float64 // a point of the data

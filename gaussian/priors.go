@@ -18,9 +18,8 @@ type LogNormal struct {
 	Min, Max float64
 }
 
-// Priors holds one prior for each kind of hyperparameter. The prior of the lengths
-// applies to each of them, that of the variance to each factor of kernel.Scale
-// and each kernel.Constant.
+// Priors holds one prior for each kind of hyperparameter. The prior of the lengths applies to each
+// of them, that of the variance to each factor of kernel.Scale and each kernel.Constant.
 type Priors struct {
 	LengthScale LogNormal
 	Variance    LogNormal

@@ -11,10 +11,9 @@ type Kernel interface {
 	// AppendParams appends the logarithms of the hyperparameters to dst and
 	// returns the extended slice.
 	AppendParams(dst []float64) []float64
-	// WithParams returns a kernel of the same form whose log-parameters are
-	// theta, in the order of AppendParams. It keeps no reference to theta. The
-	// error is a *ParamCountError for a wrong length and a *ParamError for
-	// values out of range.
+	// WithParams returns a kernel of the same form whose log-parameters are theta, in the order of
+	// AppendParams. It keeps no reference to theta. The error is a *ParamCountError for a wrong
+	// length and a *ParamError for values out of range.
 	WithParams(theta []float64) (Kernel, error)
 }
 

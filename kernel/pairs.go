@@ -8,13 +8,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Pairs holds the squared differences of one point set, so that its Gram matrix
-// and the derivatives of that can be had for many hyperparameters, as a fit of
-// them asks for. For [Stationary] kernels, scaled or not, it keeps up to four numbers for
-// each pair, and one more for each dimension if they have one length per dimension; an
-// evaluation with its gradient takes one exponential for each pair and, once a size has been
-// seen, does not allocate. The zero value holds no points. It serves one goroutine at a
-// time.
+// Pairs holds the squared differences of one point set, so that its Gram matrix and the derivatives
+// of that can be had for many hyperparameters, as a fit of them asks for. For [Stationary] kernels,
+// scaled or not, it keeps up to four numbers for each pair, and one more for each dimension if they
+// have one length per dimension; an evaluation with its gradient takes one exponential for each
+// pair and, once a size has been seen, does not allocate. The zero value holds no points. It serves
+// one goroutine at a time.
 type Pairs struct {
 	x linalg.Dense // a copy of the points
 	n int
@@ -172,9 +171,8 @@ func (p *Pairs) gradFast(dst []float64, w *linalg.Sym) {
 		dst[0] = p.variance * p.dotLower(w, p.grad)
 		return
 	}
-	// ∂k/∂log ℓ_d = (−dk/dr/r)·q_d/ℓ_d², q_d the squared differences. The
-	// weights 2·w_ij·(−dk/dr/r) below the diagonal serve all dimensions; on the
-	// diagonal q_d is 0, or NaN.
+	// ∂k/∂log ℓ_d = (−dk/dr/r)·q_d/ℓ_d², q_d the squared differences. The weights 2·w_ij·(−dk/dr/r)
+	// below the diagonal serve all dimensions; on the diagonal q_d is 0, or NaN.
 	p.w = f64.Grow(p.w, len(p.s))
 	for i := range p.n {
 		lo, hi := packed(i), packed(i+1)
@@ -241,6 +239,5 @@ func (p *Pairs) gradDifference(dst []float64, w *linalg.Sym) {
 	}
 }
 
-// packed returns the offset of row i of a packed lower triangle, and the size of
-// one with i rows.
+// packed returns the offset of row i of a packed lower triangle, and the size of one with i rows.
 func packed(i int) int { return i * (i + 1) / 2 }

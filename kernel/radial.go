@@ -7,10 +7,9 @@ const (
 	sqrt5 = 2.23606797749978969640917366873127623544
 )
 
-// shapes hold values as functions of the scaled distance r and slopes −r·dk/dr, which are
-// the derivatives by the logarithm of a length shared by all dimensions. Both cost one
-// exponential. One form for all shapes makes the loops of internal/f64 the only place where
-// exponentials are taken.
+// shapes hold values as functions of the scaled distance r and slopes −r·dk/dr, which are the
+// derivatives by the logarithm of a length shared by all dimensions. Both cost one exponential. One
+// form for all shapes makes the loops of internal/f64 the only place where exponentials are taken.
 var shapes = [...]f64.Radial{
 	matern12:    {A: 1, G1: 1},
 	matern32:    {A: sqrt3, B1: sqrt3, G2: 3},

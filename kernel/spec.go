@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// Spec describes a kernel of this package by name and parameters, as plain data
-// that encodes to JSON and back without loss. A snapshot or a learnt prior stores
-// kernels in this form.
+// Spec describes a kernel of this package by name and parameters, as plain data that encodes to
+// JSON and back without loss. A snapshot or a learnt prior stores kernels in this form.
 //
 //	Name                                    Params           Kernels
 //	Matern12, Matern32, Matern52,
@@ -16,8 +15,7 @@ import (
 //	Scale                                   variance         one
 //	Sum, Product                            none             one or more
 //
-// Names are those of the constructors; parameters are what the constructors take,
-// not logarithms.
+// Names are those of the constructors; parameters are what the constructors take, not logarithms.
 type Spec struct {
 	Name    string    `json:"name"`
 	Params  []float64 `json:"params,omitempty"`
@@ -75,9 +73,8 @@ func describe(name string, params []float64, ks ...Kernel) (Spec, error) {
 	return s, nil
 }
 
-// Kernel returns the kernel that s describes. The error is a *SpecError for an
-// unknown name, missing or surplus parts and parameters out of range: nothing
-// panics, whatever s holds.
+// Kernel returns the kernel that s describes. The error is a *SpecError for an unknown name,
+// missing or surplus parts and parameters out of range: nothing panics, whatever s holds.
 func (s Spec) Kernel() (Kernel, error) {
 	fail := func(format string, args ...any) (Kernel, error) {
 		return nil, &SpecError{Name: s.Name, Reason: fmt.Sprintf(format, args...)}

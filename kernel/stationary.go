@@ -57,9 +57,8 @@ func Matern12(lengths ...float64) Stationary { return newStationary(matern12, le
 // once differentiable sample paths. Lengths are as for [Matern12].
 func Matern32(lengths ...float64) Stationary { return newStationary(matern32, lengths) }
 
-// Matern52 returns the Matérn kernel of smoothness 5/2,
-// k(r) = (1 + √5·r + 5r²/3)·exp(−√5·r), with twice differentiable sample paths. Lengths are
-// as for [Matern12].
+// Matern52 returns the Matérn kernel of smoothness 5/2, k(r) = (1 + √5·r + 5r²/3)·exp(−√5·r), with
+// twice differentiable sample paths. Lengths are as for [Matern12].
 func Matern52(lengths ...float64) Stationary { return newStationary(matern52, lengths) }
 
 // SquaredExp returns the squared exponential (Gaussian) kernel k(r) = exp(−r²/2), with
@@ -91,8 +90,7 @@ func withLengths(s shape, ls []float64) Stationary {
 	return Stationary{s, ls, inv}
 }
 
-// Lengths returns a copy of the lengths: one if k is isotropic, else one for each
-// dimension.
+// Lengths returns a copy of the lengths: one if k is isotropic, else one for each dimension.
 func (k Stationary) Lengths() []float64 { return slices.Clone(k.ls) }
 
 func (k Stationary) name() string        { return shapeNames[k.shape] }

@@ -7,9 +7,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Distances are computed tile by tile: tileCols points, transposed into a small
-// array so that the innermost loops run over consecutive numbers, tileDims
-// coordinates at a time.
+// Distances are computed tile by tile: tileCols points, transposed into a small array so that the
+// innermost loops run over consecutive numbers, tileDims coordinates at a time.
 const (
 	tileCols = 128
 	tileDims = 8

@@ -9,10 +9,9 @@ import (
 )
 
 // Cholesky is the factorisation A = L·Lᵀ of a symmetric positive definite matrix, L lower
-// triangular with positive diagonal. The zero value is the factor of the empty matrix, ready
-// for Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again
-// at a size it has seen does not allocate. Methods that only read the factor may run
-// concurrently.
+// triangular with positive diagonal. The zero value is the factor of the empty matrix, ready for
+// Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again at a size it has
+// seen does not allocate. Methods that only read the factor may run concurrently.
 //
 // The computed factor satisfies |A − L·Lᵀ| ≤ γ_{n+1}·|L|·|Lᵀ| entry by entry
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.3).
@@ -134,17 +133,15 @@ func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 	return -1, 0
 }
 
-// choleskyRows computes columns j to j+jb of the factor in the rows lo to hi,
-// counted from j+jb, once the columns before and the block on the diagonal are
-// known.
+// choleskyRows computes columns j to j+jb of the factor in the rows lo to hi, counted from j+jb,
+// once the columns before and the block on the diagonal are known.
 func choleskyRows(a []float64, lda, j, jb, lo, hi int) {
 	o := (j + jb + lo) * lda
 	f64.Gemm(hi-lo, jb, j, -1, a[o:], lda, 1, a[j*lda:], 1, lda, a[o+j:], lda)
 	f64.Trsm(hi-lo, jb, a[o+j:], lda, a[j*lda+j:], lda)
 }
 
-// reset makes the factor n×n without gaps between its rows, contents
-// unspecified.
+// reset makes the factor n×n without gaps between its rows, contents unspecified.
 func (c *Cholesky) reset(n int) {
 	c.l = Dense{rows: n, cols: n, stride: n, view: true, data: f64.Grow(c.l.data, n*n)}
 }
@@ -176,11 +173,10 @@ func (c *Cholesky) LogDet() float64 {
 // receiver: for reading, and until the next call that changes the receiver.
 func (c *Cholesky) Lower() *Dense { return &c.l }
 
-// SetLower adopts a copy of l, of which only the lower triangle is read, as the
-// factor of the matrix l·lᵀ. If a diagonal entry is not positive and finite, or
-// so small that its reciprocal overflows, it returns a *NotPositiveDefiniteError
-// with that entry and leaves the receiver unchanged. l must not be a view of the
-// receiver's factor.
+// SetLower adopts a copy of l, of which only the lower triangle is read, as the factor of the
+// matrix l·lᵀ. If a diagonal entry is not positive and finite, or so small that its reciprocal
+// overflows, it returns a *NotPositiveDefiniteError with that entry and leaves the receiver
+// unchanged. l must not be a view of the receiver's factor.
 func (c *Cholesky) SetLower(l *Dense) error {
 	n := l.rows
 	if l.cols != n {

@@ -1,19 +1,16 @@
-// Package linalg is a dense linear algebra core for float64, made for Gaussian
-// distributions of up to about a thousand dimensions: products, and Cholesky factors
-// that grow by a row. Package [github.com/gocmbo/cmbo/linalg/spectral] has what takes
-// eigenvalues and singular values.
+// Package linalg is a dense linear algebra core for float64, made for Gaussian distributions of up
+// to about a thousand dimensions: products, and Cholesky factors that grow by a row. Package
+// [github.com/gocmbo/cmbo/linalg/spectral] has what takes eigenvalues and singular values.
 //
 // # Storage and grammar
 //
-// [Dense] is a general matrix, row-major with a stride; [Sym] is a symmetric one,
-// with both triangles stored and equal bit for bit. Vectors are slices, which must have
-// the right length. Row, View and Raw alias the matrix they are taken from. Empty
-// matrices are legal everywhere.
+// [Dense] is a general matrix, row-major with a stride; [Sym] is a symmetric one, with both
+// triangles stored and equal bit for bit. Vectors are slices, which must have the right length.
+// Row, View and Raw alias the matrix they are taken from. Empty matrices are legal everywhere.
 //
-// The result of arithmetic is the receiver, m.Mul(a, b), or the first argument, as in
-// MulVecTo(dst, x). It takes the size it needs and keeps its memory: a loop that uses the
-// same one again does not allocate. Zero values are ready to be destinations, and
-// decompositions such as [Cholesky].
+// The result of arithmetic is the receiver, m.Mul(a, b), or the first argument, as in MulVecTo(dst,
+// x). It takes the size it needs and keeps its memory: a loop that uses the same one again does not
+// allocate. Zero values are ready to be destinations, and decompositions such as [Cholesky].
 //
 // Trans in a name transposes the operand that follows, or the second one if it comes
 // last: MulTrans is a·bᵀ, TransMul is aᵀ·b. Lower and Upper stand for a lower triangular L
@@ -40,8 +37,7 @@
 // and Stability of Numerical Algorithms, SIAM, 2002, with the unit roundoff u = 2⁻⁵³ and
 // γ_k = k·u/(1 − k·u). Operations are additions and multiplications, counted alike.
 //
-// Methods that only read a matrix or a factor may run concurrently. Operations from about
-// n = 200 on share their rows between up to GOMAXPROCS goroutines, which end with the call.
-// Work is cut by index, so that for one build every result is the same, bit for bit, at any
-// GOMAXPROCS.
+// Methods that only read a matrix or a factor may run concurrently. Operations from about n = 200
+// on share their rows between up to GOMAXPROCS goroutines, which end with the call. Work is cut by
+// index, so that for one build every result is the same, bit for bit, at any GOMAXPROCS.
 package linalg

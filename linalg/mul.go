@@ -56,9 +56,8 @@ func separate(op string, dst, x []float64) {
 	}
 }
 
-// overlap reports whether a and b have an entry in common, as far as that can be
-// seen: slices of one array whose capacities reach to the same end show by these
-// where they begin.
+// overlap reports whether a and b have an entry in common, as far as that can be seen: slices of
+// one array whose capacities reach to the same end show by these where they begin.
 func overlap(a, b *Dense) bool {
 	if a.rows == 0 || a.cols == 0 || b.rows == 0 || b.cols == 0 {
 		return false
@@ -110,8 +109,7 @@ func addRows(dst, x, a []float64, lda int) {
 	}
 }
 
-// Gram makes s = a·aᵀ. One triangle is computed and mirrored: n²·k operations
-// for an n×k matrix a.
+// Gram makes s = a·aᵀ. One triangle is computed and mirrored: n²·k operations for an n×k matrix a.
 func (s *Sym) Gram(a *Dense) {
 	s.Resize(a.rows)
 	s.Zero()

@@ -14,9 +14,8 @@ type Sym struct {
 	data []float64
 }
 
-// NewSym returns an n×n symmetric matrix. If data is nil it is zero; otherwise
-// data, of length n², row-major, becomes its memory: the lower triangle counts
-// and is mirrored onto the upper one.
+// NewSym returns an n×n symmetric matrix. If data is nil it is zero; otherwise data, of length n²,
+// row-major, becomes its memory: the lower triangle counts and is mirrored onto the upper one.
 func NewSym(n int, data []float64) *Sym {
 	if n < 0 {
 		panic(fmt.Sprintf("linalg: NewSym: size %d", n))
@@ -138,8 +137,7 @@ func (s *Sym) MulVecTo(dst, x []float64) {
 	m.MulVecTo(dst, x)
 }
 
-// Subset makes s the principal submatrix a[idx, idx]. Indices may repeat. s must
-// not be a.
+// Subset makes s the principal submatrix a[idx, idx]. Indices may repeat. s must not be a.
 func (s *Sym) Subset(a *Sym, idx []int) {
 	s.Resize(len(idx))
 	for i, p := range idx {

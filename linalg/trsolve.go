@@ -64,17 +64,14 @@ func (c *Cholesky) checkVec(op string, dst, b []float64) {
 	}
 }
 
-// SolveTo makes dst the n×m matrix A⁻¹·b. dst may be b or overlap it. 2n²·m
-// operations; columns are solved independently, and shared between goroutines if
-// n and m are large.
+// SolveTo makes dst the n×m matrix A⁻¹·b. dst may be b or overlap it. 2n²·m operations; columns are
+// solved independently, and shared between goroutines if n and m are large.
 func (c *Cholesky) SolveTo(dst, b *Dense) { c.solve("SolveTo", dst, b, true, true) }
 
-// SolveLowerTo makes dst the n×m matrix L⁻¹·b. dst may be b or overlap it. n²·m
-// operations.
+// SolveLowerTo makes dst the n×m matrix L⁻¹·b. dst may be b or overlap it. n²·m operations.
 func (c *Cholesky) SolveLowerTo(dst, b *Dense) { c.solve("SolveLowerTo", dst, b, true, false) }
 
-// SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m
-// operations.
+// SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m operations.
 func (c *Cholesky) SolveUpperTo(dst, b *Dense) { c.solve("SolveUpperTo", dst, b, false, true) }
 
 // SolveLowerTransTo makes dst the m×n matrix (L⁻¹·b)ᵀ for an n×m matrix b: rows are

@@ -333,8 +333,7 @@ func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f
 	return nil
 }
 
-// NoiseVariance returns the noise variance learned at the mean squared scale, in the
-// run's units.
+// NoiseVariance returns the noise variance learned at the mean squared scale, in the run's units.
 func (r *affineRun) NoiseVariance() float64 {
 	var v float64
 	for _, n := range r.nodes {

@@ -64,9 +64,8 @@ func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*conf
 	return c, obs, err
 }
 
-// unit returns the size of one unit of the scaled values z in units of raw: the
-// slope of the line through them, 1 where all are equal. For the policies that
-// are linear the line is exact.
+// unit returns the size of one unit of the scaled values z in units of raw: the slope of the line
+// through them, 1 where all are equal. For the policies that are linear the line is exact.
 func unit(raw, z []float64) float64 {
 	if len(z) == 0 {
 		return 1

@@ -1,10 +1,9 @@
-// Package baseline holds the methods that transfer Bayesian optimisation is
-// compared with, as models that a [cmbo.Optimizer] can consult in place of its
-// own: random search and a Gaussian process without transfer, ensembles of the
-// past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB, RM-GP-TS, ScaML-GP,
-// StackedGP), priors learned from all past tasks at once (HyperBO, HyperBO+,
-// MetaBO, EM-EGP and its variants, and the networks of ABLR and GC3P), and points that
-// served the past tasks best, without a model of the target (Portfolio).
+// Package baseline holds the methods that transfer Bayesian optimisation is compared with, as
+// models that a [cmbo.Optimizer] can consult in place of its own: random search and a Gaussian
+// process without transfer, ensembles of the past tasks' processes (RGPE, TST-R, TAF, RM-GP-UCB,
+// RM-GP-TS, ScaML-GP, StackedGP), priors learned from all past tasks at once (HyperBO, HyperBO+,
+// MetaBO, EM-EGP and its variants, and the networks of ABLR and GC3P), and points that served the
+// past tasks best, without a model of the target (Portfolio).
 //
 //	method, err := baseline.Find("RGPE")
 //	model, err := method.Learn(ctx, space, tasks)

@@ -113,8 +113,7 @@ func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c 
 	return nil
 }
 
-// gridOf returns the distinct points of the tasks, or a sample of them in their
-// order.
+// gridOf returns the distinct points of the tasks, or a sample of them in their order.
 func gridOf(tasks []observations, c *config) *linalg.Dense {
 	xs := make([]*linalg.Dense, len(tasks))
 	for i, t := range tasks {

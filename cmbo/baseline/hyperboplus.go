@@ -104,8 +104,7 @@ type hierarchyRun struct {
 	mean, sd [][]float64   // of the active ones at cand, nil if not known yet
 }
 
-// minWeight is the smallest weight, relative to the largest, with which a draw
-// takes part.
+// minWeight is the smallest weight, relative to the largest, with which a draw takes part.
 const minWeight = 1e-9
 
 // Bind lets Score use what Predict computed at the candidates.
@@ -252,12 +251,10 @@ func logSumExp(v []float64) float64 {
 // x^(shape−1)·e^(−x/scale).
 type gammaLaw struct{ shape, scale float64 }
 
-// maxShape stands for a shape beyond measure, where all values are (nearly)
-// equal.
+// maxShape stands for a shape beyond measure, where all values are (nearly) equal.
 const maxShape = 1e4
 
-// fitGamma returns the law of maximum likelihood for positive values: its shape a
-// solves
+// fitGamma returns the law of maximum likelihood for positive values: its shape a solves
 //
 //	ln a − ψ(a) = ln(mean of v) − mean of ln v,
 //

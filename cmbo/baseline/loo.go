@@ -19,8 +19,7 @@ import (
 //
 //	m_(j) = m − u_j·α_j/q_j,   S_(j) = S + u_j·u_jᵀ/q_j,   u_j = e_j − D·A⁻¹·e_j,
 //
-// so that one factor of S and one more normal number give a joint draw of any of
-// them.
+// so that one factor of S and one more normal number give a joint draw of any of them.
 type leaveOneOut struct {
 	mean   []float64    // m
 	factor linalg.Dense // S = factor·factorᵀ, lower triangular

@@ -99,8 +99,7 @@ type metaRun struct {
 	m *metaBO
 }
 
-// Predict writes the posterior with the factor that makes its covariance
-// unbiased.
+// Predict writes the posterior with the factor that makes its covariance unbiased.
 func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	if err := r.priorRun.Predict(ctx, mean, sd, x); err != nil {
 		return err

@@ -12,9 +12,8 @@ import (
 // A Model is what a method learned of past tasks: expensive, immutable, shared by
 // any number of runs and goroutines.
 type Model interface {
-	// Surrogate returns a fresh surrogate for one run, to be passed to
-	// [cmbo.New] with [cmbo.WithSurrogate]. seed names all that is random in
-	// the run.
+	// Surrogate returns a fresh surrogate for one run, to be passed to [cmbo.New] with
+	// [cmbo.WithSurrogate]. seed names all that is random in the run.
 	Surrogate(seed uint64) cmbo.Surrogate
 }
 
@@ -28,8 +27,7 @@ const (
 	NoAcquisition             // has none at all
 )
 
-// Suits reports whether runs of the method belong beside those of other methods
-// with acquisition f.
+// Suits reports whether runs of the method belong beside those of other methods with acquisition f.
 func (u Use) Suits(f acq.Func) bool {
 	switch u {
 	case OwnUCB:
@@ -56,8 +54,7 @@ type Method struct {
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
-// Methods returns all methods, the ones without transfer
-// first.
+// Methods returns all methods, the ones without transfer first.
 func Methods() []Method {
 	return []Method{
 		{"Random", false, NoAcquisition, learner(learnRandom)},

@@ -8,9 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// network is a fully connected network: layers of tanh or of max(·, 0), all of them of
-// that form. Its weights lie in one vector, by layer a row for each input and then the
-// biases.
+// network is a fully connected network: layers of tanh or of max(·, 0), all of them of that form.
+// Its weights lie in one vector, by layer a row for each input and then the biases.
 type network struct {
 	sizes []int // inputs, then the outputs of each layer
 	relu  bool
@@ -67,8 +66,7 @@ func centred(x *linalg.Dense) *linalg.Dense {
 	return out
 }
 
-// forward returns the outputs of the last layer at the inputs x, which p keeps until the
-// next pass.
+// forward returns the outputs of the last layer at the inputs x, which p keeps until the next pass.
 func (n *network) forward(p *pass, theta []float64, x *linalg.Dense) *linalg.Dense {
 	layers := len(n.sizes) - 1
 	for len(p.act) <= layers {

@@ -39,8 +39,7 @@ type config struct {
 	noiseFit   bool    // EM-EGP with a noise variance fitted to the target
 }
 
-// newConfig applies options to the defaults: what base sets, and for the rest
-// the common ones.
+// newConfig applies options to the defaults: what base sets, and for the rest the common ones.
 func newConfig(base config, opts []Option) (*config, error) {
 	c := &base
 	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
@@ -70,8 +69,7 @@ func (c *config) forms(dim int) (template, other kernel.Kernel) {
 	return template, other
 }
 
-// template returns the form of the kernel at the centres of the
-// hyperparameters' priors.
+// template returns the form of the kernel at the centres of the hyperparameters' priors.
 func (c *config) template(dim int) kernel.Kernel {
 	n := 1
 	if c.ard {
@@ -104,9 +102,8 @@ func WithMinimize() Option {
 	return func(c *config) error { c.minimize = true; return nil }
 }
 
-// WithYPolicy sets how the values of each task are scaled; the default is
-// [cmbo.ZScore]. It must be the policy of the runs, whose earlier states some
-// methods scale again.
+// WithYPolicy sets how the values of each task are scaled; the default is [cmbo.ZScore]. It must be
+// the policy of the runs, whose earlier states some methods scale again.
 func WithYPolicy(p cmbo.YPolicy) Option {
 	return func(c *config) error {
 		if p > cmbo.Copula {

@@ -35,10 +35,9 @@ type ranked struct {
 	loss  []float64   // by draw: ordered pairs ranked otherwise than observed
 }
 
-// newRanker returns the ranker of one run. All models are drawn with the same normal
-// numbers, which would let models that agree have the same losses draw for draw; each
-// source's draws come in a random order of their own, and are then as good as
-// independent of the others'.
+// newRanker returns the ranker of one run. All models are drawn with the same normal numbers, which
+// would let models that agree have the same losses draw for draw; each source's draws come in a
+// random order of their own, and are then as good as independent of the others'.
 func newRanker(b *past, c *config, seed uint64) *ranker {
 	r := &ranker{
 		past: b, c: c,
@@ -141,9 +140,8 @@ func (r *ranked) add(ctx context.Context, src *source, x *linalg.Dense, raw []fl
 	return nil
 }
 
-// award returns the share of the draws in which each source and, last, the target's
-// model has the smallest loss; those that tie split a draw. own holds the target's
-// losses.
+// award returns the share of the draws in which each source and, last, the target's model has the
+// smallest loss; those that tie split a draw. own holds the target's losses.
 func (r *ranker) award(own []float64) []float64 {
 	k := len(r.ranked)
 	w, loss := make([]float64, k+1), make([]float64, k+1)
@@ -170,11 +168,10 @@ func (r *ranker) award(own []float64) []float64 {
 	return w
 }
 
-// normals holds standard normal numbers for a fixed number of joint draws: row i
-// holds those of coordinate i, one a draw. Coordinates come in blocks, each the
-// scrambled Sobol points of its own stream in an order of its own, and never
-// change as more are asked for. Without the order two blocks, or two sequences,
-// would go through the same points in step, which no scrambling undoes.
+// normals holds standard normal numbers for a fixed number of joint draws: row i holds those of
+// coordinate i, one a draw. Coordinates come in blocks, each the scrambled Sobol points of its own
+// stream in an order of its own, and never change as more are asked for. Without the order two
+// blocks, or two sequences, would go through the same points in step, which no scrambling undoes.
 type normals struct {
 	seed  uint64
 	label string

@@ -21,9 +21,8 @@ var learnRGPE = ensemble(config{method: "RGPE", shape: kernel.Matern52, ard: tru
 	return r
 })
 
-// botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal
-// parameter has its mode at e^(mean − sd²), where that of the logarithm has it at
-// e^mean.
+// botorchPriors are those of BoTorch's SingleTaskGP. The density of a log-normal parameter has its
+// mode at e^(mean − sd²), where that of the logarithm has it at e^mean.
 func botorchPriors(dim int) gaussian.Priors {
 	length := math.Sqrt2 + math.Log(float64(dim))/2
 	return gaussian.Priors{

@@ -63,9 +63,8 @@ func newGapRun(b *past, c *config, seed uint64) *gapRun {
 }
 
 // weights returns the shares of the tasks and of the target in the acquisition. It goes through the
-// queries so far. Observations in excess of the queries
-// are those the run began with: the number of queries is that of the trials asked
-// before, less the ones without a value.
+// queries so far. Observations in excess of the queries are those the run began with: the number of
+// queries is that of the trials asked before, less the ones without a value.
 func (r *gapRun) weights(ctx context.Context) ([]float64, error) {
 	n, k := len(r.d.Y), len(r.sources)
 	queries := min(max(r.d.Step-1-points.Len(r.d.Pending), 0), n)
@@ -97,8 +96,7 @@ func (r *gapRun) weights(ctx context.Context) ([]float64, error) {
 	return append(w, 1-r.nu), nil
 }
 
-// gapsAt returns the gaps of the tasks after n observations, with the β of
-// query t.
+// gapsAt returns the gaps of the tasks after n observations, with the β of query t.
 func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 	beta := gapBeta(r.target.dim, t)
 	if e, ok := r.gaps[n]; ok && e.beta == beta {

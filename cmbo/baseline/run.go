@@ -78,8 +78,7 @@ func (r *run) checkPoints(x *linalg.Dense) error {
 	return nil
 }
 
-// ready checks the arguments of Predict and Score: destinations for the rows
-// of x.
+// ready checks the arguments of Predict and Score: destinations for the rows of x.
 func (r *run) ready(ctx context.Context, x *linalg.Dense, dst ...[]float64) error {
 	if err := ctx.Err(); err != nil {
 		return err

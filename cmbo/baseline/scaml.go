@@ -157,9 +157,8 @@ func (p *scamlPrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense)
 	return ctx.Err()
 }
 
-// scamlObjective is the negative log posterior of the parameters: the weights, the
-// logarithms of the residual kernel's parameters, the logarithm of the noise
-// variance.
+// scamlObjective is the negative log posterior of the parameters: the weights, the logarithms of
+// the residual kernel's parameters, the logarithm of the noise variance.
 type scamlObjective struct {
 	template kernel.Kernel
 	tasks    []taskMoments

@@ -14,8 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// source is the Gaussian process of one past task, conditioned on its data. It
-// is immutable.
+// source is the Gaussian process of one past task, conditioned on its data. It is immutable.
 type source struct {
 	observations
 	h    gp.Hyper
@@ -119,9 +118,8 @@ func column(m *linalg.Dense, j int) []float64 {
 	return v
 }
 
-// at computes the predictions of the sources listed (all for nil) at the rows of x;
-// entries of the others are nil. With pending points each source counts them
-// as evaluated.
+// at computes the predictions of the sources listed (all for nil) at the rows of x; entries of the
+// others are nil. With pending points each source counts them as evaluated.
 func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
 	k := len(p.sources)
 	s := &predictions{mean: make([][]float64, k), variance: make([][]float64, k)}

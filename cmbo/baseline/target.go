@@ -44,8 +44,7 @@ func newTarget(dim int, seed uint64, c *config) *target {
 	}
 }
 
-// Fit conditions the process on the data, after a fit of its hyperparameters
-// where one is due.
+// Fit conditions the process on the data, after a fit of its hyperparameters where one is due.
 func (t *target) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := t.receive(d); err != nil {
 		return err

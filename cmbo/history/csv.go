@@ -24,13 +24,11 @@ type CSV struct {
 	// variance: "value", "task" and "noise_variance" if empty. The latter two must be there if they
 	// are named here; "-" says that there is none.
 	Value, Task, Noise string
-	// TaskID is the ID of the one task of a file without a column for it,
-	// "task" if empty.
+	// TaskID is the ID of the one task of a file without a column for it, "task" if empty.
 	TaskID string
 	// Comma separates the fields, ',' if 0.
 	Comma rune
-	// Mapping says where the parameters are, which rows count, and how cells
-	// are read.
+	// Mapping says where the parameters are, which rows count, and how cells are read.
 	Mapping Mapping
 	Policy  Policy
 	Limits  Limits

@@ -91,10 +91,9 @@ func (h *header) field(column string) field { return field{text: h.text(column)}
 
 func (h *header) parameter(i int) field { return h.field(h.columns[i]) }
 
-// rowLimit hands on the bytes of a CSV file until a row has too many bytes or
-// fields. Whoever reads rows through it renews the number of bytes for each.
-// Fields are counted as encoding/csv will find them, before it does: it would
-// make an index and a string of each.
+// rowLimit hands on the bytes of a CSV file until a row has too many bytes or fields. Whoever reads
+// rows through it renews the number of bytes for each. Fields are counted as encoding/csv will find
+// them, before it does: it would make an index and a string of each.
 type rowLimit struct {
 	r       io.Reader
 	limits  Limits

@@ -18,8 +18,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
-// An HPOB describes what to take from a file in HPO-B's format, plain or
-// gzip'd:
+// An HPOB describes what to take from a file in HPO-B's format, plain or gzip'd:
 //
 //	{space: {task: {"X": [[...], ...], "y": [[v], ...]}}}
 //
@@ -35,8 +34,7 @@ import (
 // S. Pineda Arango et al., HPO-B: a large-scale reproducible benchmark for
 // black-box HPO based on OpenML, NeurIPS Datasets and Benchmarks 2021.
 type HPOB struct {
-	// Name is the name of the search space to be read; empty stands for the
-	// only one of a file.
+	// Name is the name of the search space to be read; empty stands for the only one of a file.
 	Name string
 	// Value is the name, among "outputs", of the value to be optimised in a file that has
 	// several. The others become the tasks' Outputs, null for those that are missing.
@@ -50,12 +48,10 @@ type HPOBResult struct {
 	Result
 	// Name is the name of the search space.
 	Name string
-	// Kept holds for each task, by row of the file, the index of the
-	// observation that the row became, or that of the equal row before it; -1
-	// for a bad row.
+	// Kept holds for each task, by row of the file, the index of the observation that the row
+	// became, or that of the equal row before it; -1 for a bad row.
 	Kept [][]int
-	// Repeated counts the rows that were left out because the task had an
-	// equal one before.
+	// Repeated counts the rows that were left out because the task had an equal one before.
 	Repeated int
 }
 

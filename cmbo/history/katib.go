@@ -20,8 +20,7 @@ import (
 //
 // writes them.
 type Katib struct {
-	// Space declares the parameters. Required. Trials may have further ones, which are
-	// passed over.
+	// Space declares the parameters. Required. Trials may have further ones, which are passed over.
 	Space *cmbo.Space
 	// Metric takes only trials of that objective metric. If it is empty, all trials must
 	// have the same.
@@ -33,9 +32,8 @@ type Katib struct {
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its
 	// completion, what it cost say; one that says neither, or less than a second, lacks it.
 	Seconds string
-	// Direction makes the values of all tasks go one way: those of experiments of the
-	// other direction change their sign. Unset takes them as recorded, and the
-	// experiments must agree.
+	// Direction makes the values of all tasks go one way: those of experiments of the other
+	// direction change their sign. Unset takes them as recorded, and the experiments must agree.
 	Direction Direction
 	Policy    Policy
 	Limits    Limits // Line does not apply

@@ -30,8 +30,7 @@ type Limits struct {
 	String int
 }
 
-// ErrLimit says that an input goes beyond one of the [Limits]. It wraps cmbo's
-// ErrCorrupt.
+// ErrLimit says that an input goes beyond one of the [Limits]. It wraps cmbo's ErrCorrupt.
 var ErrLimit = fmt.Errorf("%w: beyond a limit", cmbo.ErrCorrupt)
 
 // filled returns the limits with their defaults.

@@ -32,10 +32,9 @@ func (l *lineReader) tooLong() *RowError {
 	return beyond("Line", int64(l.most), "the line has more bytes").at(l.n)
 }
 
-// next returns the next line without its end. whole is false for a last line
-// that has none. A line that is too long is passed over to its end and cut. At
-// the end of the input next returns io.EOF. The line is valid until the next
-// call.
+// next returns the next line without its end. whole is false for a last line that has none. A line
+// that is too long is passed over to its end and cut. At the end of the input next returns io.EOF.
+// The line is valid until the next call.
 func (l *lineReader) next() (line []byte, whole, long bool, err error) {
 	l.buf = l.buf[:0]
 	size := 0

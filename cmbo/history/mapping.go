@@ -18,8 +18,7 @@ import (
 type Mapping struct {
 	// Prefix stands before the name of each parameter: "params." for MLflow.
 	Prefix string
-	// Columns names, by parameter, the columns that are not Prefix and the
-	// parameter's name.
+	// Columns names, by parameter, the columns that are not Prefix and the parameter's name.
 	Columns map[string]string
 	// Defaults gives, by parameter, the value where the column is missing or
 	// the cell empty, as cmbo's Space.Row takes it.

@@ -32,9 +32,8 @@ type Optuna struct {
 	Space *cmbo.Space
 	// Studies names the studies to read, nil for all.
 	Studies []string
-	// Direction makes the values of all tasks go one way: those of studies of
-	// the other direction change their sign. Unset takes them as recorded, and
-	// the studies must agree.
+	// Direction makes the values of all tasks go one way: those of studies of the other direction
+	// change their sign. Unset takes them as recorded, and the studies must agree.
 	Direction Direction
 	// Pruned takes pruned trials, too, with the last value they reported.
 	Pruned bool

@@ -32,8 +32,7 @@ type distribution struct {
 	names   []string // of the choices
 }
 
-// The types of distributions by name. Those with Uniform are older; Optuna
-// still reads them.
+// The types of distributions by name. Those with Uniform are older; Optuna still reads them.
 var classes = map[string]struct {
 	kind distKind
 	log  bool
@@ -112,8 +111,7 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	return d, nil
 }
 
-// compatible reports whether Optuna lets one study have both distributions for
-// one parameter.
+// compatible reports whether Optuna lets one study have both distributions for one parameter.
 func (d *distribution) compatible(e *distribution) bool {
 	return d == e || d.class == e.class && d.log == e.log &&
 		slices.EqualFunc(d.choices, e.choices, func(a, b json.RawMessage) bool { return pythonKey(a) == pythonKey(b) })
@@ -243,8 +241,7 @@ func (d *distribution) same(e *distribution) bool {
 	return d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step && slices.Equal(sorted(d.names), sorted(e.names))
 }
 
-// numbers returns choices that are different numbers in their order, nil if there are
-// others.
+// numbers returns choices that are different numbers in their order, nil if there are others.
 func (d *distribution) numbers() []float64 {
 	var values []float64
 	for _, c := range d.choices {

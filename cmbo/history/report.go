@@ -68,8 +68,7 @@ type Result struct {
 	Report Report
 }
 
-// A RowError says where in an input a problem lies. Fields that do not apply
-// are empty or 0.
+// A RowError says where in an input a problem lies. Fields that do not apply are empty or 0.
 type RowError struct {
 	Line   int    // line on which the row begins, from 1; 0: the input as a whole
 	Task   string // ID of the task
@@ -77,8 +76,7 @@ type RowError struct {
 	Value  string // the offending text, cut to 64 bytes
 	Reason string // what is wrong
 	Err    error  // the cause; it is or wraps a sentinel of package cmbo
-	// Skippable reports that the Policy ended the reading: under [Skip] the row
-	// is left out.
+	// Skippable reports that the Policy ended the reading: under [Skip] the row is left out.
 	Skippable bool
 }
 

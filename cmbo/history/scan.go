@@ -19,9 +19,8 @@ import (
 // The numbers that Python writes into what it calls JSON.
 var pythonNumbers = []string{"-Infinity", "Infinity", "NaN"}
 
-// A scanner reads a stream of JSON of which it keeps nothing: the largest thing
-// in memory is one string or number. It takes Python's NaN and infinities for
-// numbers.
+// A scanner reads a stream of JSON of which it keeps nothing: the largest thing in memory is one
+// string or number. It takes Python's NaN and infinities for numbers.
 type scanner struct {
 	r      *bufio.Reader
 	limits Limits

@@ -172,9 +172,8 @@ func (m *remap) canonical(x []float64) (row []float64, moved bool, err error) {
 	return row, false, err
 }
 
-// apply returns the row of the space that a recorded row becomes; outside tells
-// an error of a row that has no place in the space from one of a row that is
-// none in itself.
+// apply returns the row of the space that a recorded row becomes; outside tells an error of a row
+// that has no place in the space from one of a row that is none in itself.
 func (m *remap) apply(x []float64) (row []float64, moved, outside bool, err error) {
 	if m.same {
 		row, moved, err = m.canonical(x)
@@ -418,8 +417,7 @@ func (t *Task) atPoint(err error, k int) error {
 	return located(err, func(e *DataError) { e.Row, e.Reason = k, e.Reason+", in a row of Failed" }, "row %d of Failed", k)
 }
 
-// recorded returns the parameters of a task's rows, those of the space if it
-// names none.
+// recorded returns the parameters of a task's rows, those of the space if it names none.
 func (t *Task) recorded(s *Space) []Param {
 	if t.Params == nil {
 		return s.params

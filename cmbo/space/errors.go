@@ -21,13 +21,11 @@ var (
 	ErrNoTasks = errors.New("cmbo: no tasks")
 	// ErrTask: a task has no observations, no ID, an ID used twice, or what no task can have.
 	ErrTask = errors.New("cmbo: invalid task")
-	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
-	// was.
+	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that was.
 	ErrOutput = errors.New("cmbo: wrong output")
 	// ErrStep: a step of a learning curve that is negative, or does not follow the one before.
 	ErrStep = errors.New("cmbo: wrong step")
-	// ErrOption: an option's value is outside its range, or two options
-	// contradict each other.
+	// ErrOption: an option's value is outside its range, or two options contradict each other.
 	ErrOption = errors.New("cmbo: invalid option")
 )
 

@@ -126,10 +126,9 @@ func (p *Param) UnmarshalJSON(b []byte) error {
 //	{"params": [{"name": "lr", "kind": "logfloat", "lo": 1e-5, "hi": 1}, ...],
 //	 "candidates": [[...], ...]}
 //
-// with the kinds float and int (which may have a "step"), logfloat, logint,
-// ordinal (which has "values" and needs no bounds), categorical (which has
-// "choices" and needs none) and bool (which needs none); candidates are rows,
-// absent for a parameter space.
+// with the kinds float and int (which may have a "step"), logfloat, logint, ordinal (which has
+// "values" and needs no bounds), categorical (which has "choices" and needs none) and bool (which
+// needs none); candidates are rows, absent for a parameter space.
 func (s *Space) MarshalJSON() ([]byte, error) {
 	return json.Marshal(spaceJSON{Params: s.params, Candidates: s.rows})
 }

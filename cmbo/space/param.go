@@ -14,9 +14,8 @@ import (
 // Kind is the type of a parameter.
 type Kind uint8
 
-// The kinds of parameters. Their values in a row of float64 are: the number
-// itself for floats, integers and ordinals, the index of the choice for
-// categoricals, 0 or 1 for booleans.
+// The kinds of parameters. Their values in a row of float64 are: the number itself for floats,
+// integers and ordinals, the index of the choice for categoricals, 0 or 1 for booleans.
 const (
 	KindFloat Kind = iota
 	KindLogFloat
@@ -41,9 +40,8 @@ func ParseKind(name string) (Kind, error) {
 	return Kind(k), nil
 }
 
-// A Param is one named dimension of a search space. Make one with [Float],
-// [LogFloat], [Int], [LogInt], [Ordinal], [Categorical] or [Bool]; [New]
-// validates it. A Param is an immutable value.
+// A Param is one named dimension of a search space. Make one with [Float], [LogFloat], [Int],
+// [LogInt], [Ordinal], [Categorical] or [Bool]; [New] validates it. A Param is an immutable value.
 type Param struct {
 	name    string
 	kind    Kind
@@ -65,8 +63,7 @@ func LogFloat(name string, lo, hi float64) Param {
 	return Param{name: name, kind: KindLogFloat, lo: lo, hi: hi}
 }
 
-// Int is an integer parameter in lo..hi, lo <= hi, both within ±2^53, mapped
-// linearly to [0, 1].
+// Int is an integer parameter in lo..hi, lo <= hi, both within ±2^53, mapped linearly to [0, 1].
 func Int(name string, lo, hi int) Param {
 	return Param{name: name, kind: KindInt, lo: wholeFloat(int64(lo)), hi: wholeFloat(int64(hi))}
 }
@@ -130,8 +127,7 @@ func decimalScale(a, b float64) float64 {
 	return math.Pow10(places)
 }
 
-// String describes the values, such as "a logfloat in [1e-05, 1]" or "one of
-// "rbf", "poly"".
+// String describes the values, such as "a logfloat in [1e-05, 1]" or "one of "rbf", "poly"".
 func (p Param) String() string {
 	switch p.kind {
 	case KindCategorical:
@@ -187,8 +183,7 @@ func (p Param) wholeValues() bool {
 	})
 }
 
-// numeric reports whether the entry in a row is the value itself and the
-// values have an order.
+// numeric reports whether the entry in a row is the value itself and the values have an order.
 func (p Param) numeric() bool { return p.kind != KindCategorical && p.kind != KindBool }
 
 // count returns the number of values the parameter takes, +Inf for a real.
@@ -206,9 +201,8 @@ func (p Param) count() float64 {
 	return p.hi - p.lo + 1
 }
 
-// slack is how far a value of a parameter with a step may lie from a multiple,
-// in steps: what text of eight digits and the rounding of bounds and values
-// leave.
+// slack is how far a value of a parameter with a step may lie from a multiple, in steps: what text
+// of eight digits and the rounding of bounds and values leave.
 func (p Param) slack() float64 {
 	return 1e-8 + 0x1p-50*math.Max(math.Abs(p.lo), math.Abs(p.hi))/p.step
 }
@@ -262,8 +256,7 @@ func (p Param) equal(q Param) bool {
 // maxInt bounds integer parameters so that every value is exact in a float64.
 const maxInt = 1 << 53
 
-// wholeFloat converts an integer; those beyond ±2^53 stay beyond where they
-// would round to it.
+// wholeFloat converts an integer; those beyond ±2^53 stay beyond where they would round to it.
 func wholeFloat(v int64) float64 {
 	switch f := float64(v); {
 	case v > maxInt:

@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// spread maps a point of the unit cube with one coordinate a parameter to a
-// row of the space.
+// spread maps a point of the unit cube with one coordinate a parameter to a row of the space.
 func (s *Space) spread(u []float64) []float64 {
 	row := make([]float64, len(s.params))
 	for i, p := range s.params {
@@ -37,8 +36,7 @@ func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
 	next := s.sobol(src)
 	seen := make(map[string]bool, n)
 	rows := make([][]float64, 0, n)
-	// Discrete parameters repeat; a bounded number of further points makes up
-	// for it.
+	// Discrete parameters repeat; a bounded number of further points makes up for it.
 	for tries := 0; len(rows) < n && tries < 4*n; tries++ {
 		row := next()
 		if key := points.Key(row); !seen[key] {
@@ -105,8 +103,7 @@ func (s *Space) Design(n int, src *rand.Rand) [][]float64 {
 	return rows
 }
 
-// Enumerate lists all points of a discrete space, nil if it has more
-// than limit points.
+// Enumerate lists all points of a discrete space, nil if it has more than limit points.
 func (s *Space) Enumerate(limit int) [][]float64 {
 	total := 1.0
 	for _, p := range s.params {
@@ -127,9 +124,8 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 	return rows
 }
 
-// Local candidates move each parameter with probability moveProb, at least
-// one, by a step drawn at one of two scales of the unit interval; categoricals
-// and booleans jump to another value.
+// Local candidates move each parameter with probability moveProb, at least one, by a step drawn at
+// one of two scales of the unit interval; categoricals and booleans jump to another value.
 const (
 	moveProb   = 0.5
 	wideStep   = 0.1

@@ -75,10 +75,9 @@ func UnitCube(dim int) (*Space, error) {
 	return New(params...)
 }
 
-// Candidates returns a finite space: exactly the given rows, whose coordinates
-// lie in [0, 1] and enter the model as they are. For rows in other units,
-// describe their columns with [New] and restrict it with
-// [Space.WithCandidates]. The rows are copied.
+// Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1] and
+// enter the model as they are. For rows in other units, describe their columns with [New] and
+// restrict it with [Space.WithCandidates]. The rows are copied.
 func Candidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
@@ -178,10 +177,9 @@ func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
 	return canonical, i, nil
 }
 
-// Check reports whether row is a point of the parameters' ranges, with an
-// error that names the parameter and the value: [ErrDimension],
-// [ErrNotFinite] or [ErrOutOfSpace]. It does not ask whether the row is among
-// the candidates.
+// Check reports whether row is a point of the parameters' ranges, with an error that names the
+// parameter and the value: [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]. It does not ask
+// whether the row is among the candidates.
 func (s *Space) Check(row []float64) error {
 	if len(row) != len(s.params) {
 		return Errorf(ErrDimension, "%d values for %d parameters", len(row), len(s.params))
@@ -262,11 +260,10 @@ func (s *Space) Decode(u []float64) ([]float64, error) {
 	return row, nil
 }
 
-// Row makes a point from values by name: a number for floats and ordinals, a
-// whole number for integers, a choice's name for categoricals, true or false for booleans.
-// Every parameter must be there and no other. Any Go integer or float type
-// will do for numbers, so decoded JSON can be passed on. It fails with
-// [ErrOutOfSpace] or [ErrNotFinite] and names the parameter.
+// Row makes a point from values by name: a number for floats and ordinals, a whole number for
+// integers, a choice's name for categoricals, true or false for booleans. Every parameter must be
+// there and no other. Any Go integer or float type will do for numbers, so decoded JSON can be
+// passed on. It fails with [ErrOutOfSpace] or [ErrNotFinite] and names the parameter.
 func (s *Space) Row(config map[string]any) ([]float64, error) {
 	row := make([]float64, len(s.params))
 	for i, p := range s.params {
@@ -293,9 +290,8 @@ func (s *Space) Row(config map[string]any) ([]float64, error) {
 	return row, nil
 }
 
-// Config returns a point's values by name: float64, int, string or bool, by
-// the parameter's kind; an ordinal's are int if all its numbers are whole. It
-// fails as [Space.Check] does.
+// Config returns a point's values by name: float64, int, string or bool, by the parameter's kind;
+// an ordinal's are int if all its numbers are whole. It fails as [Space.Check] does.
 func (s *Space) Config(row []float64) (map[string]any, error) {
 	if err := s.Check(row); err != nil {
 		return nil, err

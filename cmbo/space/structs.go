@@ -215,8 +215,7 @@ func (v Point) Into(cfg any) error {
 	return nil
 }
 
-// set sets a field to a value of the parameter; it reports whether the field
-// holds it.
+// set sets a field to a value of the parameter; it reports whether the field holds it.
 func (p Param) set(dst reflect.Value, x float64) (held bool) {
 	whole := p.wholeValues()
 	switch {

@@ -183,8 +183,7 @@ func CloneCurves(curves []Curve) []Curve {
 	return out
 }
 
-// CheckForm validates what does not depend on a space, and names the first
-// offending place.
+// CheckForm validates what does not depend on a space, and names the first offending place.
 func (t *Task) CheckForm() error {
 	if t.ID == "" {
 		return Errorf(ErrTask, "empty ID")

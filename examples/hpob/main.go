@@ -17,9 +17,8 @@
 //
 //	go run ./examples/hpob -data FILE -method RGPE
 //
-// Tables may be a user's own histories, too: CSV, JSON lines, exports of MLflow,
-// Optuna and Weights & Biases, and Optuna's journals, with the parameters in a
-// file of JSON.
+// Tables may be a user's own histories, too: CSV, JSON lines, exports of MLflow, Optuna and Weights
+// & Biases, and Optuna's journals, with the parameters in a file of JSON.
 //
 //	go run ./examples/hpob -data history.csv -space space.json -minimize
 package main

@@ -12,9 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
 )
 
-// printAreas sets the methods of the experiments in folders side by side, from their records
-// alone. A space of a folder is a table; one that several folders have is called by its folder,
-// too.
+// printAreas sets the methods of the experiments in folders side by side, from their records alone.
+// A space of a folder is a table; one that several folders have is called by its folder, too.
 func printAreas(dirs []string, base string, stdout io.Writer) error {
 	folders := make([][]bench.Record, len(dirs))
 	holders := map[string]int{} // folders by space

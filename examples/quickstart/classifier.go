@@ -9,8 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// kernelNames are the kernels of the classifier, in the order of the search
-// space's choices.
+// kernelNames are the kernels of the classifier, in the order of the search space's choices.
 var kernelNames = []string{"rbf", "laplacian", "polynomial", "linear"}
 
 // A config is one setting of the classifier's hyper-parameters.
@@ -26,10 +25,9 @@ type config struct {
 //
 //	α = (K + 1·s + λ·s·I)⁻¹·T,  s = mean diagonal of K,
 //
-// with T_ic = ±1 for points inside and outside of class c; a new point gets the
-// class of the largest (k(x) + s)ᵀ·α_c. The constant s added to the kernel
-// stands for an intercept. It holds the memory of its computations and serves
-// one goroutine at a time.
+// with T_ic = ±1 for points inside and outside of class c; a new point gets the class of the
+// largest (k(x) + s)ᵀ·α_c. The constant s added to the kernel stands for an intercept. It holds the
+// memory of its computations and serves one goroutine at a time.
 type classifier struct {
 	gram    linalg.Sym
 	sub     linalg.Sym
@@ -54,8 +52,7 @@ type folded struct {
 // numFolds is the number of parts of the cross-validation.
 const numFolds = 4
 
-// newFolded prepares a data set for cross-validation. Every fold gets its
-// share of every class.
+// newFolded prepares a data set for cross-validation. Every fold gets its share of every class.
 func newFolded(d *dataset, seed uint64) *folded {
 	n, _ := d.x.Dims()
 	f := &folded{dataset: d, fold: make([]int, n)}
@@ -97,9 +94,8 @@ func newFolded(d *dataset, seed uint64) *folded {
 	return f
 }
 
-// accuracy trains the classifier on all folds but one and tests it on that
-// one, for each fold in turn, and returns the share of points that got their
-// class.
+// accuracy trains the classifier on all folds but one and tests it on that one, for each fold in
+// turn, and returns the share of points that got their class.
 func (c *classifier) accuracy(f *folded, cfg config) (float64, error) {
 	scale, err := c.fillGram(f, cfg)
 	if err != nil {

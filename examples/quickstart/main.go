@@ -1,14 +1,11 @@
-// Quickstart tunes a real classifier on new data sets, with and without
-// experience from past ones.
+// Quickstart tunes a real classifier on new data sets, with and without experience from past ones.
 //
-// It makes two dozen small data sets, records how a kernel classifier did on
-// each with some random hyper-parameters, and learns a prior from these
-// records. Then it tunes the classifier on data sets it has not seen, with
-// random search, with a plain Gaussian process, with the paper's default variant
-// and with what the library does without options, and shows how good the
-// settings found are after 1, 5, 10 and 20 tries. Everything is computed in the
-// process; nothing is downloaded. It writes a report with charts to one HTML
-// file.
+// It makes two dozen small data sets, records how a kernel classifier did on each with some random
+// hyper-parameters, and learns a prior from these records. Then it tunes the classifier on data
+// sets it has not seen, with random search, with a plain Gaussian process, with the paper's default
+// variant and with what the library does without options, and shows how good the settings found are
+// after 1, 5, 10 and 20 tries. Everything is computed in the process; nothing is downloaded. It
+// writes a report with charts to one HTML file.
 //
 //	go run ./examples/quickstart [flags]
 //

@@ -16,8 +16,7 @@ func newSpace() (*cmbo.Space, error) {
 	)
 }
 
-// configOf reads a row of the space: numbers as they are, a choice by its
-// index.
+// configOf reads a row of the space: numbers as they are, a choice by its index.
 func configOf(row []float64) config {
 	return config{lambda: row[0], width: row[1], kernel: kernelNames[int(row[2])], degree: int(row[3])}
 }

@@ -57,9 +57,8 @@ func compare(ctx context.Context, space *cmbo.Space, pasts [numMethods]pastOptio
 	return s, nil
 }
 
-// regret turns the best accuracy found into the normalised regret: 0 for the
-// best accuracy known of the data set, 1 for the worst. It is 0 if all settings
-// are equally good.
+// regret turns the best accuracy found into the normalised regret: 0 for the best accuracy known of
+// the data set, 1 for the worst. It is 0 if all settings are equally good.
 func (t *target) regret(accuracy float64) float64 {
 	if !(t.best > t.worst) {
 		return 0
