@@ -88,7 +88,8 @@ type Fitter struct {
 // finite shorten a step: numerical trouble is no error, see [FitResult].LogPosterior. ctx is
 // looked at before each evaluation; its error comes back wrapped. Fit fails as
 // [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
-func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64, opt *FitOptions) (FitResult, error) {
+func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64,
+	opt *FitOptions) (FitResult, error) {
 	const op = "Fitter.Fit"
 	var none FitResult
 	if ctx == nil {

@@ -79,7 +79,8 @@ func Parse(name string) (Func, error) {
 	defer namedLock.RUnlock()
 	parse := named[key]
 	if parse == nil {
-		return nil, fmt.Errorf("unknown acquisition %q; there are %s", name, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+		return nil, fmt.Errorf("unknown acquisition %q; there are %s",
+			name, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
 	}
 	f, err := parse(arg)
 	if err != nil {

@@ -51,7 +51,8 @@ func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ab
 		lo, hi = append(lo, minLogAlpha, minLogBeta), append(hi, maxLogAlpha, maxLogBeta)
 	}
 	f := func(theta, grad []float64) float64 { return o.eval(ctx, theta, grad) }
-	theta, err := minimize(ctx, f, [][]float64{start}, lo, hi, optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
+	theta, err := minimize(ctx, f, [][]float64{start}, lo, hi,
+		optim.Options{MaxIter: c.updates, FuncTol: 1e-7, Memory: 20})
 	if err != nil {
 		return nil, err
 	}
@@ -104,7 +105,8 @@ func (o *ablrObjective) eval(ctx context.Context, theta, grad []float64) float64
 		own := phi.View(a, 0, b-a, ablrWidth)
 		g := o.grad.View(a, 0, b-a, ablrWidth)
 		precisions := theta[k+2*t : k+2*t+2]
-		o.loss[t] = share * linearEvidence(&g, grad[k+2*t:k+2*t+2], &own, o.tasks[t].z, o.tasks[t].noise, precisions[0], precisions[1])
+		o.loss[t] = share * linearEvidence(&g, grad[k+2*t:k+2*t+2], &own, o.tasks[t].z, o.tasks[t].noise, precisions[0],
+			precisions[1])
 		g.Scale(share)
 		grad[k+2*t] *= share
 		grad[k+2*t+1] *= share
@@ -129,7 +131,8 @@ func (o *ablrObjective) eval(ctx context.Context, theta, grad []float64) float64
 //	∂/∂Φ = (Λ·Φ·B − a·aᵀ·Φ)/α,
 //
 // in O(n D² + D³). It is NaN where B cannot be factorised.
-func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, noise []float64, logAlpha, logBeta float64) float64 {
+func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, noise []float64,
+	logAlpha, logBeta float64) float64 {
 	n, d := phi.Dims()
 	alpha, beta := math.Exp(logAlpha), math.Exp(logBeta)
 	lambda := make([]float64, n)

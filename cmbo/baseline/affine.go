@@ -194,7 +194,8 @@ func (r *affineRun) infer(centre float64) {
 		l := lo + (hi-lo)*float64(i)/float64(count-1)
 		q := l - centre
 		s2 := math.Exp(2 * l)
-		prior := math.Log((1-scaleTailMass)*math.Exp(-q*q/2/r.units.logScaleVar)/sd + scaleTailMass*math.Exp(-q*q/2/wide/wide)/wide)
+		prior := math.Log((1-scaleTailMass)*math.Exp(-q*q/2/r.units.logScaleVar)/sd +
+			scaleTailMass*math.Exp(-q*q/2/wide/wide)/wide)
 		if i == 0 || i == count-1 {
 			prior -= math.Ln2 // the trapezoidal rule
 		}
@@ -206,7 +207,8 @@ func (r *affineRun) infer(centre float64) {
 			linalg.Axpy(resid, -als, r.ones)
 			sse = linalg.Dot(resid, resid)
 		}
-		for k, share := range [...]float64{1 - offsetTailMass, offsetTailMass * (1 - offsetFarPart), offsetTailMass * offsetFarPart} {
+		for k, share := range [...]float64{1 - offsetTailMass, offsetTailMass * (1 - offsetFarPart),
+			offsetTailMass * offsetFarPart} {
 			v := v0 * [...]float64{1, offsetTail * offsetTail, offsetFar * offsetFar}[k]
 			if n == 0 && k > 0 {
 				continue // nothing but the deviation would be seen

@@ -42,7 +42,8 @@ const (
 var learnGC3P = fromTasks(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, trainGC3P)
 
 func trainGC3P(ctx context.Context, dim int, obs []observations, c *config) (*gc3p, error) {
-	m := &gc3p{c: c, dim: dim, net: network{sizes: slices.Insert(slices.Repeat([]int{scoreWidth}, scoreLayers), 0, dim), relu: true}}
+	m := &gc3p{c: c, dim: dim, net: network{sizes: slices.Insert(slices.Repeat([]int{scoreWidth}, scoreLayers), 0, dim),
+		relu: true}}
 	var xs []*linalg.Dense
 	var z []float64
 	for _, o := range obs {

@@ -56,7 +56,8 @@ const (
 
 // minimize returns where f is least of what the search finds from several starts, the first of
 // them if f is finite nowhere. It fails only if ctx is done, which ends the search.
-func minimize(ctx context.Context, f optim.Func, starts [][]float64, lo, hi []float64, o optim.Options) ([]float64, error) {
+func minimize(ctx context.Context, f optim.Func, starts [][]float64, lo, hi []float64,
+	o optim.Options) ([]float64, error) {
 	var m optim.Minimizer
 	best, least := starts[0], math.Inf(1)
 	for _, start := range starts {
@@ -113,5 +114,6 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 		return hierarchy.Base{}, err
 	}
 	k, err := template.WithParams(theta[1 : np+1])
-	return hierarchy.Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[np+1])}, numerical(ctx, err, "pre-training")
+	return hierarchy.Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[np+1])},
+		numerical(ctx, err, "pre-training")
 }

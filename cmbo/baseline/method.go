@@ -97,7 +97,8 @@ func Find(name string) (Method, error) {
 type learnFunc[M Model] func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (M, error)
 
 // learner gives a constructor the form of Method.Learn; more options come first.
-func learner[M Model](learn learnFunc[M], more ...Option) func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (Model, error) {
+func learner[M Model](learn learnFunc[M],
+	more ...Option) func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (Model, error) {
 	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error) {
 		m, err := learn(ctx, space, tasks, append(more[:len(more):len(more)], opts...)...)
 		if err != nil {

@@ -187,7 +187,8 @@ func scamlPriors(dim, lengths int) []gaussian.LogNormal {
 	return append(out, p.Noise)
 }
 
-func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.Dense, z, noise []float64) *scamlObjective {
+func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.Dense,
+	z, noise []float64) *scamlObjective {
 	_, dim := x.Dims()
 	n := len(z)
 	o := &scamlObjective{
@@ -205,7 +206,8 @@ func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.De
 func (o *scamlObjective) params(theta []float64) (scamlParams, error) {
 	k, last := len(o.tasks), len(theta)-1
 	kt, err := o.template.WithParams(theta[k:last])
-	return scamlParams{w: slices.Clone(theta[:k]), h: gp.Hyper{Kernel: kt, NoiseVariance: math.Exp(theta[last]), Fitted: true}}, err
+	return scamlParams{w: slices.Clone(theta[:k]),
+		h: gp.Hyper{Kernel: kt, NoiseVariance: math.Exp(theta[last]), Fitted: true}}, err
 }
 
 // eval returns the objective and its gradient; the value is NaN where the

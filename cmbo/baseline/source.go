@@ -56,7 +56,8 @@ func learnPast(ctx context.Context, dim int, tasks []observations, c *config) (*
 	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
 		fitters[w].Priors = c.priors
 		var err error
-		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i], rng.Stream(c.seed, "baseline source: "+tasks[i].id).Uint64())
+		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i],
+			rng.Stream(c.seed, "baseline source: "+tasks[i].id).Uint64())
 		return err
 	})
 	if err != nil {
@@ -65,7 +66,8 @@ func learnPast(ctx context.Context, dim int, tasks []observations, c *config) (*
 	return p, nil
 }
 
-func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o observations, seed uint64) (*source, error) {
+func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o observations,
+	seed uint64) (*source, error) {
 	s := &source{observations: o}
 	var err error
 	if s.h, err = f.Fit(ctx, template, o.x, o.z, o.noise, math.NaN(), seed); err != nil {

@@ -25,7 +25,8 @@ type stackedGP struct {
 type pointMoments struct{ mean, sd []float64 }
 
 // learnStackedGP fits the levels below the target's.
-var learnStackedGP = fromTasks(config{method: "StackedGP", optional: true, shape: kernel.Matern52, ard: true}, trainStackedGP)
+var learnStackedGP = fromTasks(config{method: "StackedGP", optional: true, shape: kernel.Matern52, ard: true},
+	trainStackedGP)
 
 func trainStackedGP(ctx context.Context, dim int, obs []observations, c *config) (*stackedGP, error) {
 	m := &stackedGP{c: c, dim: dim}

@@ -55,7 +55,8 @@ func OpenTable(path, space string) (*Table, error) {
 			t.Tasks[i].Split = split
 		}
 		if all.Dim != 0 && t.Dim != all.Dim {
-			return nil, fmt.Errorf("%w: space %q: %s has %d coordinates, the files before have %d", cmbo.ErrDimension, space, name, t.Dim, all.Dim)
+			return nil, fmt.Errorf("%w: space %q: %s has %d coordinates, the files before have %d",
+				cmbo.ErrDimension, space, name, t.Dim, all.Dim)
 		}
 		all.Dim = t.Dim
 		all.Tasks = append(all.Tasks, t.Tasks...)

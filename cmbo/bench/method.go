@@ -55,7 +55,8 @@ func Methods() []Method {
 		clusters := v != paper.GlobalCen && v != paper.IndiWeightJef
 		ms = append(ms, Method{Name: v.String(), Transfers: true, Clusters: clusters, Learn: variant(clusters, v)})
 	}
-	return append(ms, Method{Name: defaultMethod, Transfers: true, Learn: own()}, Method{Name: "no-past", Learn: withoutPast})
+	return append(ms, Method{Name: defaultMethod, Transfers: true, Learn: own()},
+		Method{Name: "no-past", Learn: withoutPast})
 }
 
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.

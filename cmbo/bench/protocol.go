@@ -184,7 +184,8 @@ func (p *Protocol) contains(q *Protocol) string {
 		p, q any
 	}{
 		{"seed", p.Seed, q.Seed}, {"HPO-B's own division", p.Own, q.Own}, {"source share", p.SourceShare, q.SourceShare},
-		{"sources", p.Sources, q.Sources}, {"source rows", p.SourceRows, q.SourceRows}, {"initial rows", p.Initial, q.Initial},
+		{"sources", p.Sources, q.Sources}, {"source rows", p.SourceRows, q.SourceRows},
+		{"initial rows", p.Initial, q.Initial},
 		{"past values", cmp.Or(p.Past, "as they are"), cmp.Or(q.Past, "as they are")},
 		{"budget", p.Budget, q.Budget}, {"clusters", p.Clusters, q.Clusters},
 	} {

@@ -28,7 +28,8 @@ type AskTeller interface {
 func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
 	lo, hi := t.Range()
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {
-		return nil, fmt.Errorf("%w: task %q has %d values from %g to %g, which give no regret", cmbo.ErrTask, t.ID, len(t.Y), lo, hi)
+		return nil, fmt.Errorf("%w: task %q has %d values from %g to %g, which give no regret",
+			cmbo.ErrTask, t.ID, len(t.Y), lo, hi)
 	}
 	for _, i := range initial {
 		if i < 0 || i >= len(t.X) {
@@ -62,7 +63,8 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 			return nil, err
 		}
 		if trial.Index < 0 || trial.Index >= len(t.X) {
-			return nil, fmt.Errorf("%w: trial %d proposes candidate %d, but task %q has %d rows; they must be the candidates", cmbo.ErrOption, trial.ID, trial.Index, t.ID, len(t.X))
+			return nil, fmt.Errorf("%w: trial %d proposes candidate %d, but task %q has %d rows; they must be the candidates",
+				cmbo.ErrOption, trial.ID, trial.Index, t.ID, len(t.X))
 		}
 		y := t.Y[trial.Index]
 		if predictor != nil {

@@ -124,7 +124,8 @@ func (p *Protocol) own(t *Table, _ int) (*split, error) {
 		case task.Split == "test":
 			for r := range p.Repeats {
 				if len(task.Initial[hpobSeed(r)]) == 0 {
-					return nil, fmt.Errorf("%w: space %q: task %q has no initialisation %q in %s", cmbo.ErrTask, t.Space, task.ID, hpobSeed(r), hpobInitial)
+					return nil, fmt.Errorf("%w: space %q: task %q has no initialisation %q in %s",
+						cmbo.ErrTask, t.Space, task.ID, hpobSeed(r), hpobInitial)
 				}
 			}
 			s.targets = append(s.targets, task.ID)

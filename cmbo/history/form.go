@@ -38,14 +38,16 @@ func newForm(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits
 	if limits, err = limits.filled(); err != nil {
 		return n, err
 	}
-	n = form{Mapping: m, space: s, params: columns(s), value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"), limits: limits}
+	n = form{Mapping: m, space: s, params: columns(s), value: cmp.Or(value, "value"), taskID: cmp.Or(taskID, "task"),
+		limits: limits}
 	if err := n.ready(); err != nil {
 		return n, err
 	}
 	n.task, n.needTask = named(task, "task")
 	n.noise, n.needNoise = named(noise, "noise_variance")
 	n.status, n.needStatus = named(m.Status, "status")
-	if taken := append([]string{n.value, n.task, n.noise}, n.columns...); !n.needStatus && slices.Contains(taken, n.status) {
+	if taken := append([]string{n.value, n.task, n.noise}, n.columns...); !n.needStatus &&
+		slices.Contains(taken, n.status) {
 		n.status = ""
 	}
 	return n, nil
@@ -76,7 +78,8 @@ func (n form) places() []place {
 	for i, name := range n.columns {
 		all = append(all, place{n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), name, !n.filled[i]})
 	}
-	all = append(all, place{"", "Value", n.value, true}, place{"", "Task", n.task, n.needTask}, place{"", "Noise", n.noise, n.needNoise},
+	all = append(all, place{"", "Value", n.value, true}, place{"", "Task", n.task, n.needTask},
+		place{"", "Noise", n.noise, n.needNoise},
 		place{"", "Status", n.status, n.needStatus}, place{"", "Curve", n.curve, false}, place{"", "Config", n.config, false})
 	for _, o := range n.others() {
 		all = append(all, place{"", fmt.Sprintf("%s %q", o.noun, o.name), o.column, false})
@@ -105,7 +108,8 @@ func (n form) apart() error {
 // descriptors of the tasks, if nothing else names them, and a status only if there has to be
 // one. It fails for what a reader, which finds a choice in the field that choice returns, would not
 // take or not give back.
-func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task, choice func(text string) field) (form, []cmbo.Task, error) {
+func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task,
+	choice func(text string) field) (form, []cmbo.Task, error) {
 	tasks, err := checkTasks(w, s, tasks)
 	if err != nil {
 		return n, nil, err
@@ -140,7 +144,8 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task, choice func
 		for _, o := range n.context {
 			text, is := t.Context[o.name].(string)
 			if back, _ := n.descriptor(choice(text)); is && back != text && err == nil {
-				err = fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is", cmbo.ErrOption, t.ID, text, o.name)
+				err = fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is",
+					cmbo.ErrOption, t.ID, text, o.name)
 			}
 		}
 	}

@@ -9,6 +9,7 @@ import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -346,7 +347,8 @@ func (p *hpobTask) outputName() error {
 		return err
 	}
 	if space.CheckName("output", name) != nil || slices.Contains(p.names, name) {
-		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice", len(p.names), names.Clip(name))
+		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice",
+			len(p.names), names.Clip(name))
 	}
 	if p.names = append(p.names, name); len(p.names) > p.limits.Columns {
 		return beyond("Columns", int64(p.limits.Columns), "more outputs")
@@ -379,7 +381,8 @@ func (p *hpobTask) observed(i, at int) (r row) {
 		e := checkValue(v)
 		switch {
 		case k == at && math.IsNaN(v):
-			return r.failed(rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number", i, p.called(k)))
+			return r.failed(rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number",
+				i, p.called(k)))
 		case k != at && math.IsNaN(v):
 		case e != nil:
 			e.Reason = fmt.Sprintf("row %d: %s is %g: %s", i, p.called(k), v, e.Reason)
@@ -405,10 +408,12 @@ func (p *hpobTask) called(k int) string {
 func (p *hpobTask) collect(id string) error {
 	objective := slices.Index(p.names, p.objective)
 	if objective < 0 {
-		return &RowError{Task: names.Clip(id), Reason: fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none")), Err: cmbo.ErrCorrupt}
+		why := fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none"))
+		return &RowError{Task: names.Clip(id), Reason: why, Err: cmbo.ErrCorrupt}
 	}
 	if p.several && len(p.ends) == 0 {
-		return &RowError{Task: names.Clip(id), Reason: `no "y"; Value says which of the outputs of "Y" is to be optimised`, Err: cmbo.ErrCorrupt}
+		return &RowError{Task: names.Clip(id), Reason: `no "y"; Value says which of the outputs of "Y" is to be optimised`,
+			Err: cmbo.ErrCorrupt}
 	}
 	kept := make([]int, max(len(p.x), len(p.ends)))
 	first := slices.Repeat([]int{-1}, len(p.rows)) // the observation of a configuration
@@ -430,18 +435,16 @@ func (p *hpobTask) collect(id string) error {
 		}
 	}
 	if n > 0 {
-		context, err := p.context.Normal()
-		if err != nil {
-			return &RowError{Task: names.Clip(id), Reason: err.Error(), Err: cmbo.ErrCorrupt}
-		}
-		p.collector.result.Tasks[p.index[id]].Context = context
+		maps.DeleteFunc(p.context, func(_ string, v any) bool { return v == nil })
+		p.collector.result.Tasks[p.index[id]].Context = p.context
 		p.kept[id] = kept
 		return nil
 	}
 	if len(kept) > 0 {
 		return nil // all bad, as the report says
 	}
-	return p.bad(&RowError{Task: names.Clip(id), Reason: "no coordinates: the task has no configurations", Err: cmbo.ErrCorrupt})
+	return p.bad(&RowError{Task: names.Clip(id), Reason: "no coordinates: the task has no configurations",
+		Err: cmbo.ErrCorrupt})
 }
 
 // finish sorts the tasks.

@@ -129,8 +129,9 @@ type lineDecoder struct {
 
 func newLineDecoder(n form) *lineDecoder {
 	return &lineDecoder{
-		form: n, sightings: newSightings(n.others(), n.limits), byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
-		taken: map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
+		form: n, sightings: newSightings(n.others(), n.limits),
+		byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
+		taken:  map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
 }
 

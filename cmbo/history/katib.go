@@ -93,7 +93,8 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := skipMark(b); err != nil {
 		return nil, err
 	}
-	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c, sightings: newSightings(outputs, limits), columns: columns(k.Space), seen: make(map[string]bool)}
+	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c,
+		sightings: newSightings(outputs, limits), columns: columns(k.Space), seen: make(map[string]bool)}
 	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
 	}
@@ -348,9 +349,11 @@ func (k *katibReader) agree(t *katibTrial) *RowError {
 	var e *RowError
 	switch {
 	case t.metric != k.metric:
-		e = rowErrorf(cmbo.ErrTask, "the trial %q is about %q, but %q about %q; Katib.Metric says which to take", names.Clip(t.name), names.Clip(t.metric), names.Clip(k.witness), names.Clip(k.metric))
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is about %q, but %q about %q; Katib.Metric says which to take",
+			names.Clip(t.name), names.Clip(t.metric), names.Clip(k.witness), names.Clip(k.metric))
 	case d != k.direction:
-		e = rowErrorf(cmbo.ErrTask, "the trial %q is to %s, but %q to %s; set Katib.Direction, or read fewer experiments", names.Clip(t.name), d, names.Clip(k.witness), k.direction)
+		e = rowErrorf(cmbo.ErrTask, "the trial %q is to %s, but %q to %s; set Katib.Direction, or read fewer experiments",
+			names.Clip(t.name), d, names.Clip(k.witness), k.direction)
 	default:
 		return nil
 	}

@@ -129,7 +129,8 @@ func (s *sightings) lack(what string) *RowError {
 		return nil
 	}
 	o := s.missing[0]
-	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s", what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
+	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s",
+		what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
 // descriptor is what a field says of a task: a number where it is one, else a choice, nil where

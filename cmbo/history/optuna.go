@@ -160,7 +160,8 @@ func (o Optuna) direction(studies []*study) (minimize bool, err error) {
 			return false, fail("the study has no direction")
 		case o.Direction != Unset:
 		case d != Unset && s.directions[0] != d:
-			return false, fail("the study is to %s, but study %q is to %s; name the studies to be read, or set Direction", s.directions[0], studies[0].name, d)
+			return false, fail("the study is to %s, but study %q is to %s; name the studies to be read, or set Direction",
+				s.directions[0], studies[0].name, d)
 		default:
 			d = s.directions[0]
 		}

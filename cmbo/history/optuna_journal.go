@@ -178,7 +178,8 @@ func (j *journal) apply(op *operation, line int) *RowError {
 		return j.trials[id].change(j, op, line)
 	default:
 		if !attributes(*op.Op) {
-			return rowErrorf(cmbo.ErrVersion, "an operation unknown here; is the journal of a newer Optuna?").in("op_code", fmt.Sprint(*op.Op))
+			return rowErrorf(cmbo.ErrVersion, "an operation unknown here; is the journal of a newer Optuna?").
+				in("op_code", fmt.Sprint(*op.Op))
 		}
 	}
 	return nil
@@ -330,7 +331,8 @@ func (j *journal) selected() ([]*study, error) {
 			for _, s := range j.describe() {
 				known = append(known, s.Name)
 			}
-			return nil, &RowError{Task: name, Reason: "there is no such study; the journal has " + quoteAll(known), Err: cmbo.ErrTask}
+			return nil, &RowError{Task: name, Reason: "there is no such study; the journal has " + quoteAll(known),
+				Err: cmbo.ErrTask}
 		}
 	}
 	var out []*study

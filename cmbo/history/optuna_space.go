@@ -210,7 +210,8 @@ func infer(studies []*study) (*cmbo.Space, error) {
 				}
 				if !in.first.dist.same(p.dist) {
 					return nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
-						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q", p.dist, in.first.dist, in.first.line, in.study.name)}
+						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q",
+							p.dist, in.first.dist, in.first.line, in.study.name)}
 				}
 			}
 		}
@@ -238,7 +239,8 @@ func infer(studies []*study) (*cmbo.Space, error) {
 // their order does not matter.
 func (d *distribution) same(e *distribution) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
-	return d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step && slices.Equal(sorted(d.names), sorted(e.names))
+	return d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step &&
+		slices.Equal(sorted(d.names), sorted(e.names))
 }
 
 // numbers returns choices that are different numbers in their order, nil if there are others.

@@ -220,7 +220,8 @@ func describe(t *cmbo.Task, context cmbo.Context) *RowError {
 		if !known {
 			t.Context[name] = context[name]
 		} else if v != context[name] {
-			return rowErrorf(cmbo.ErrTask, "descriptor %q is %#v, and on a line of the same task before it is %#v", name, context[name], v)
+			return rowErrorf(cmbo.ErrTask, "descriptor %q is %#v, and on a line of the same task before it is %#v",
+				name, context[name], v)
 		}
 	}
 	return nil

@@ -57,7 +57,8 @@ func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
 	}
 	add(cell{column: n.task, text: t.ID})
 	for i, v := range r.x {
-		add(cell{object: n.config, column: n.columns[i], text: n.params[i].text(v), plain: n.params[i].param.Kind() != cmbo.KindCategorical})
+		add(cell{object: n.config, column: n.columns[i], text: n.params[i].text(v),
+			plain: n.params[i].param.Kind() != cmbo.KindCategorical})
 	}
 	number(n.value, r.y, r.outcome == hasValue, true)
 	number(n.noise, r.noise, r.noise > 0, n.needNoise)

@@ -59,7 +59,8 @@ func (r *Surrogate) compare(ctx context.Context) error {
 
 // toWasserstein sets dst to the distances of the posterior in s to the normals and
 // returns the jitter that its factor needed.
-func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64, normals []*multivariate.Normal) (float64, error) {
+func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64,
+	normals []*multivariate.Normal) (float64, error) {
 	post, jitter, err := jitteredNormal(&s.chol, s.mean, &s.cov)
 	if err != nil {
 		return jitter, err
@@ -74,7 +75,8 @@ func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []floa
 // toJeffreys is toWasserstein for the divergence with an absolute jitter on both
 // covariances, which mostly does. A divergence that is not defined for want of
 // definiteness is infinite.
-func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal, own float64) (float64, error) {
+func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal,
+	own float64) (float64, error) {
 	if err := ctx.Err(); err != nil {
 		return 0, err
 	}

@@ -33,7 +33,8 @@ type Prior struct {
 }
 
 // What the models call the policies.
-var policies = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax, cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
+var policies = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax,
+	cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
 
 // Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
 // are copied; their failures, outputs, curves and descriptors are not used. A list of

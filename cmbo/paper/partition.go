@@ -63,7 +63,8 @@ type pairs struct {
 
 // measurePairs computes the distances of all pairs of n tasks, or of a seeded
 // sample of pairs with replacement.
-func measurePairs(ctx context.Context, n int, seed uint64, workers int, distance func(w, j, k int) (float64, error)) (*pairs, error) {
+func measurePairs(ctx context.Context, n int, seed uint64, workers int,
+	distance func(w, j, k int) (float64, error)) (*pairs, error) {
 	p := &pairs{}
 	if n <= exactPairTasks {
 		for k := range n {

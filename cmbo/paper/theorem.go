@@ -21,7 +21,8 @@ import (
 // range, the prototypes are not geometric centres, other trials were pending, or r did not
 // choose the point; and with [cmbo.ErrOutOfSpace] or [cmbo.ErrDimension] for an unusable
 // Optimum. It takes twice the time of an Ask, O(K n²) per observation, and O(K n³) with Truth.
-func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial int, xi float64, in theorem.Inputs) (*theorem.Bound, error) {
+func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial int, xi float64,
+	in theorem.Inputs) (*theorem.Bound, error) {
 	if r.prior.config.variant.Prototype != GeometricCenter {
 		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
@@ -78,7 +79,8 @@ type evaluation struct {
 	minNoise, maxNoise float64 // variances in use, the one for values that come without included
 }
 
-func (r *Surrogate) bound(ctx context.Context, trial int, chosen []float64, xi float64, in theorem.Inputs) (*theorem.Bound, error) {
+func (r *Surrogate) bound(ctx context.Context, trial int, chosen []float64, xi float64,
+	in theorem.Inputs) (*theorem.Bound, error) {
 	if err := validate(&in, len(r.prior.sources)); err != nil {
 		return nil, err
 	}
@@ -209,7 +211,8 @@ func (t *evaluation) sums(b *theorem.Bound) {
 		v := t.priorVariance(s)
 		b.Printed.Alpha += zeta * crossNorm(len(s.y), 1) / t.noise * dataNorm(len(s.y), b.Gaps[i], t.noise, t.in.Delta)
 		noises := s.noises()
-		b.Corrected.Alpha += zeta * crossNorm(len(s.y), v) / slices.Min(noises) * dataNorm(len(s.y), b.Gaps[i], slices.Max(noises), t.in.Delta)
+		b.Corrected.Alpha += zeta * crossNorm(len(s.y), v) / slices.Min(noises) *
+			dataNorm(len(s.y), b.Gaps[i], slices.Max(noises), t.in.Delta)
 		b.Printed.Omega += 2 * zetaPrime * math.Sqrt(float64(len(s.y))) / t.noise
 		b.Corrected.Omega += 2 * zetaPrime * math.Sqrt(obs) * v / t.minNoise
 	}

@@ -80,7 +80,8 @@ var (
 
 // Variants returns the seven named variants in the paper's order.
 func Variants() []Variant {
-	return []Variant{JefClusJefCMP, WssClusWssCMP, JefClusWssCMP, WssClusJefCMP, WssClusWssCMPBary, GlobalCen, IndiWeightJef}
+	return []Variant{JefClusJefCMP, WssClusWssCMP, JefClusWssCMP, WssClusJefCMP, WssClusWssCMPBary, GlobalCen,
+		IndiWeightJef}
 }
 
 // check reports choices that do not exist, and a distance that clusters where

@@ -137,7 +137,8 @@ func (r *Surrogate) sample(ctx context.Context, dst []float64, x *linalg.Dense, 
 
 // priorAt sets mean and variance to the prior's at the rows of x, and cross to its
 // covariances with these visited points.
-func (r *Surrogate) priorAt(ctx context.Context, mean, variance []float64, cross *linalg.Dense, visited []int, x *linalg.Dense) error {
+func (r *Surrogate) priorAt(ctx context.Context, mean, variance []float64, cross *linalg.Dense, visited []int,
+	x *linalg.Dense) error {
 	resizeAhead(cross, len(visited), len(mean))
 	cross.Zero()
 	clear(mean)

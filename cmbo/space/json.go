@@ -48,7 +48,8 @@ func (d Description) Param() (Param, error) {
 	p := d.made()
 	switch {
 	case !d.Kind.ranged() && (p.lo != d.Lo || p.hi != d.Hi):
-		return p, fmt.Errorf("parameter %q of kind %s has bounds [%g, %g], want [%g, %g]", d.Name, d.Kind, d.Lo, d.Hi, p.lo, p.hi)
+		return p, fmt.Errorf("parameter %q of kind %s has bounds [%g, %g], want [%g, %g]",
+			d.Name, d.Kind, d.Lo, d.Hi, p.lo, p.hi)
 	case d.Kind != KindCategorical && d.Choices != nil:
 		return p, fmt.Errorf("parameter %q is a %s with choices", d.Name, d.Kind)
 	case d.Kind != KindOrdinal && d.Values != nil:

@@ -121,7 +121,8 @@ func CheckName(noun, name string) error {
 	case name == "":
 		why = "is empty"
 	case len(name) > maxName:
-		name, why = strings.ToValidUTF8(name[:maxName/5], ""), fmt.Sprintf("goes on to %d bytes, more than %d", len(name), maxName)
+		name, why = strings.ToValidUTF8(name[:maxName/5], ""),
+			fmt.Sprintf("goes on to %d bytes, more than %d", len(name), maxName)
 	case !utf8.ValidString(name):
 		why = "is not UTF-8"
 	case strings.ContainsFunc(name, unicode.IsControl):

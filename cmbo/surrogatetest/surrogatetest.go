@@ -57,7 +57,8 @@ func TestSurrogate(t testing.TB, dim int, start func() cmbo.Surrogate) {
 	}{
 		{"predictions", all, c.predictions}, {"repeatable", all, c.repeatable()}, {"pending", all, c.pending},
 		{"cancelled", all[len(all)-1:], c.cancelled}, {"candidates", all, c.bound}, {"scores", all, c.scores},
-		{"restored", all, c.restored}, {"masses", all, c.masses}, {"draws", all[len(all)-1:], c.draws}, {"noise", all, c.noise},
+		{"restored", all, c.restored}, {"masses", all, c.masses}, {"draws", all[len(all)-1:], c.draws},
+		{"noise", all, c.noise},
 	} {
 		if err := c.each(check.on, check.run); err != nil {
 			t.Errorf("%T: %s: %v", start(), check.name, err)
@@ -144,7 +145,8 @@ func (c *checker) history() (out []cmbo.Data) {
 		}
 		c.y = append(c.y, 1+y)
 		d.Y, d.Raw = append(slices.Clip(d.Y), 1+y), append(slices.Clip(d.Raw), 1+y)
-		d.NoiseVariance, d.RawNoiseVariance = append(slices.Clip(d.NoiseVariance), 0), append(slices.Clip(d.RawNoiseVariance), 0)
+		d.NoiseVariance, d.RawNoiseVariance = append(slices.Clip(d.NoiseVariance), 0),
+			append(slices.Clip(d.RawNoiseVariance), 0)
 		d.Trials, d.States = append(slices.Clip(d.Trials), i+1), append(slices.Clip(d.States), slices.Clone(state))
 		d.Fitted = maps.Clone(fitted)
 	}
@@ -211,7 +213,8 @@ func (c *checker) predictions(t told) error {
 			return fmt.Errorf("%v ± %v at candidate %d", v, sd, i)
 		}
 	}
-	asGiven := points.Equal(c.x, uniform(c.dim, candidates, "candidates")) && points.Same(t.d.X, uniform(c.dim, values+1, "told")) == t.n
+	asGiven := points.Equal(c.x, uniform(c.dim, candidates, "candidates")) &&
+		points.Same(t.d.X, uniform(c.dim, values+1, "told")) == t.n
 	if !asGiven || !slices.Equal(t.d.Y, c.y[:t.n]) {
 		return errors.New("what Fit or Predict was given has changed")
 	}
@@ -374,7 +377,8 @@ func (c *checker) masses(t told) error {
 	sum := 0.0
 	for _, h := range m.Hypotheses() {
 		sum += h.Mass
-		if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) || (h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
+		if !(h.Mass >= 0 && h.Reversed >= 0 && h.Reversed <= h.Mass*(1+1e-9)) ||
+			(h.Level == cmbo.LevelCluster) != (h.Cluster >= 0) {
 			return fmt.Errorf("hypothesis %+v", h)
 		}
 	}

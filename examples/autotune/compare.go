@@ -36,7 +36,8 @@ func compare(ctx context.Context, s settings, w io.Writer) (*comparison, error) 
 		c.slower[i] = make([]float64, s.budget)
 	}
 	fmt.Fprintf(w, "%d past shapes, %d new ones, %d evaluations a run\n\n", len(prior.Tasks()), s.shapes, s.budget)
-	fmt.Fprintf(w, "%-22s %12s %12s  %s\n", "new shape", "built in, ms", "best, ms", "best block sizes: inner, rows, columns")
+	fmt.Fprintf(w, "%-22s %12s %12s  %s\n", "new shape", "built in, ms", "best, ms",
+		"best block sizes: inner, rows, columns")
 	for i := range s.shapes {
 		p := newProduct(drawShape(s.seed, "new", i))
 		runs := make([][][]measured, len(methods)) // by method and repeat
@@ -63,7 +64,8 @@ func compare(ctx context.Context, s settings, w io.Writer) (*comparison, error) 
 			}
 		}
 		best, builtin := c.judge(p, runs)
-		fmt.Fprintf(w, "%-22s %12.2f %12.2f  %d, %d, %d\n", p.shape, 1e3*builtin, 1e3*best.seconds, best.blocks[0], best.blocks[1], best.blocks[2])
+		fmt.Fprintf(w, "%-22s %12.2f %12.2f  %d, %d, %d\n",
+			p.shape, 1e3*builtin, 1e3*best.seconds, best.blocks[0], best.blocks[1], best.blocks[2])
 	}
 	c.spent = time.Since(began)
 	return c, nil
@@ -133,7 +135,8 @@ func (c *comparison) columns() []int {
 }
 
 func (c *comparison) print(w io.Writer) {
-	fmt.Fprintf(w, "\ntime over the best known, after evaluations (geometric mean of %d runs)\n\n%-22s", c.shapes*c.repeats, "")
+	fmt.Fprintf(w, "\ntime over the best known, after evaluations (geometric mean of %d runs)\n\n%-22s",
+		c.shapes*c.repeats, "")
 	for _, n := range c.columns() {
 		fmt.Fprintf(w, " %6d", n)
 	}
@@ -166,5 +169,6 @@ func (c *comparison) figure() *plot.Figure {
 		chart.Series = append(chart.Series, plot.Series{Name: name, X: x, Y: y})
 	}
 	chart.Series = append(chart.Series, plot.Series{Name: "sizes built in", X: x, Y: builtin})
-	return &plot.Figure{Title: "Block sizes of a matrix product, new shapes", Panels: []*plot.Chart{chart}, Columns: 1, Width: 640}
+	return &plot.Figure{Title: "Block sizes of a matrix product, new shapes",
+		Panels: []*plot.Chart{chart}, Columns: 1, Width: 640}
 }

@@ -113,7 +113,8 @@ func (m method) String() string {
 type outcome struct{ lost, half, all float64 }
 
 // repeat makes one run of every method.
-func repeat(ctx context.Context, s settings, p *problem, space *cmbo.Space, i int) (out [numMethods]outcome, random float64, err error) {
+func repeat(ctx context.Context, s settings, p *problem, space *cmbo.Space,
+	i int) (out [numMethods]outcome, random float64, err error) {
 	r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	var tasks []cmbo.Task
 	for k := range s.tasks {
@@ -161,7 +162,8 @@ func measure(j workload, row []float64, r *rand.Rand) (float64, bool) {
 }
 
 // tune makes a run. Methods meet the same noise.
-func tune(ctx context.Context, s settings, space *cmbo.Space, m method, tasks []cmbo.Task, j workload, best float64, seed uint64) (outcome, error) {
+func tune(ctx context.Context, s settings, space *cmbo.Space, m method, tasks []cmbo.Task, j workload, best float64,
+	seed uint64) (outcome, error) {
 	r := rand.New(rand.NewPCG(s.seed^0x5eed, seed))
 	tell := func(v float64) float64 {
 		if s.log {
@@ -201,7 +203,8 @@ func tune(ctx context.Context, s settings, space *cmbo.Space, m method, tasks []
 	case m == random:
 	case len(past) > 0:
 		var prior *cmbo.Prior
-		if prior, err = cmbo.Learn(ctx, space, past, cmbo.WithMinimize(), cmbo.WithSeed(seed), cmbo.WithParallelism(1)); err == nil {
+		if prior, err = cmbo.Learn(ctx, space, past, cmbo.WithMinimize(), cmbo.WithSeed(seed),
+			cmbo.WithParallelism(1)); err == nil {
 			opt, err = cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithSeed(seed), cmbo.WithParallelism(1))
 		}
 	default:
@@ -289,9 +292,11 @@ func compare(ctx context.Context, s settings, w io.Writer) error {
 		return err
 	}
 	failed, _ := interval(share)
-	fmt.Fprintf(w, "%s: %d repeats, %d past workloads of %d evaluations, of which %.0f %% failed\n\n", p.name, s.repeats, s.tasks, s.rows, 100*failed)
+	fmt.Fprintf(w, "%s: %d repeats, %d past workloads of %d evaluations, of which %.0f %% failed\n\n",
+		p.name, s.repeats, s.tasks, s.rows, 100*failed)
 	heading := []string{
-		fmt.Sprintf("lost of %d", s.budget), fmt.Sprintf("cost/optimum after %d", s.budget/2), fmt.Sprintf("after %d", s.budget),
+		fmt.Sprintf("lost of %d", s.budget), fmt.Sprintf("cost/optimum after %d", s.budget/2),
+		fmt.Sprintf("after %d", s.budget),
 	}
 	fmt.Fprintf(w, "%-19s%-26s%-26s%s\n", "", heading[0], heading[1], heading[2])
 	for m := range numMethods {
@@ -311,7 +316,8 @@ func compare(ctx context.Context, s settings, w io.Writer) error {
 			if of(outcome{lost: 1}) == 1 {
 				line += fmt.Sprintf(" %6.2f %-18s", mean, delta(m, "%+.2f ± %.2f", diff, half))
 			} else {
-				line += fmt.Sprintf(" %6.2f %-18s", math.Exp(mean), delta(m, "× %.2f to %.2f", math.Exp(diff-half), math.Exp(diff+half)))
+				line += fmt.Sprintf(" %6.2f %-18s", math.Exp(mean),
+					delta(m, "× %.2f to %.2f", math.Exp(diff-half), math.Exp(diff+half)))
 			}
 		}
 		fmt.Fprintln(w, strings.TrimRight(line, " "))

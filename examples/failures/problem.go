@@ -133,7 +133,8 @@ type wave struct {
 const reactorDim = 4
 
 func reactorSpace() (*cmbo.Space, error) {
-	return cmbo.NewSpace(cmbo.Float("heat", 0, 1), cmbo.Float("pressure", 0, 1), cmbo.Float("flow", 0, 1), cmbo.Float("feed", 0, 1))
+	return cmbo.NewSpace(cmbo.Float("heat", 0, 1), cmbo.Float("pressure", 0, 1), cmbo.Float("flow", 0, 1),
+		cmbo.Float("feed", 0, 1))
 }
 
 func newReactor(r *rand.Rand) *reactor {

@@ -33,7 +33,8 @@ func parseConstraint(s string) (c constraint, err error) {
 	}
 	c.output = strings.TrimSpace(name)
 	limit, c.quantile = strings.CutSuffix(strings.TrimSpace(limit), "%")
-	if c.value, err = strconv.ParseFloat(limit, 64); err != nil || !found || c.output == "" || math.IsNaN(c.value) || c.quantile && !(c.value > 0 && c.value < 100) {
+	if c.value, err = strconv.ParseFloat(limit, 64); err != nil || !found || c.output == "" || math.IsNaN(c.value) ||
+		c.quantile && !(c.value > 0 && c.value < 100) {
 		return c, errors.New("not of the form output<=5, output>=5 or output<=30%")
 	}
 	return c, nil

@@ -89,7 +89,8 @@ func (s *study) readCurves() (steps int, err error) {
 		s.tasks = append(s.tasks, t)
 	}
 	if len(s.tasks) < 2 {
-		return 0, fmt.Errorf("%s: %d tasks of space %q have curves with two different ends; at least 2 are needed", path, len(s.tasks), s.space)
+		return 0, fmt.Errorf("%s: %d tasks of space %q have curves with two different ends; at least 2 are needed",
+			path, len(s.tasks), s.space)
 	}
 	return steps, nil
 }
@@ -333,7 +334,8 @@ func onCurves(ctx context.Context, s *study) error {
 			regrets = append(regrets, mean[e-1])
 		}
 		w.row("%s|%s|%s|%s|%s|%.0f %%%s", m.name,
-			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]), 100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
+			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]),
+			100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
 	}
 	return w.Flush()
 }

@@ -28,7 +28,8 @@ var formats = []string{"hpob", "csv", "jsonlines", "optuna", "optuna-frame", "ml
 
 // formatOf returns the format of a file, told by its name if it is not given.
 func (h histories) formatOf(path string) string {
-	ends := map[string]string{".csv": "csv", ".jsonl": "jsonlines", ".ndjson": "jsonlines", ".log": "optuna", ".journal": "optuna"}
+	ends := map[string]string{".csv": "csv", ".jsonl": "jsonlines", ".ndjson": "jsonlines", ".log": "optuna",
+		".journal": "optuna"}
 	return cmp.Or(h.format, ends[strings.ToLower(filepath.Ext(path))], "hpob")
 }
 
@@ -136,7 +137,8 @@ func announce(t *bench.Table, stdout io.Writer) *bench.Table {
 	if constant > 0 {
 		left = fmt.Sprintf(", %d of them left out, whose values are all equal", constant)
 	}
-	fmt.Fprintf(stdout, "space %s: %d tasks%s, %d coordinates, %d repeated rows dropped\n", t.Space, len(t.Tasks), left, t.Dim, t.Duplicates)
+	fmt.Fprintf(stdout, "space %s: %d tasks%s, %d coordinates, %d repeated rows dropped\n",
+		t.Space, len(t.Tasks), left, t.Dim, t.Duplicates)
 	return t
 }
 

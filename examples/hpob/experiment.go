@@ -11,7 +11,8 @@ import (
 )
 
 // run makes the runs of the protocol, and tells now and then how far it is.
-func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, stderr io.Writer) (*bench.Outcome, error) {
+func (o *options) run(ctx context.Context, tables []*bench.Table, dir string,
+	stderr io.Writer) (*bench.Outcome, error) {
 	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers}
 	if !o.quiet {
 		began := time.Now()
@@ -32,10 +33,12 @@ func (o *options) run(ctx context.Context, tables []*bench.Table, dir string, st
 // compare makes an experiment and its report.
 func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
 	started := time.Now()
-	fmt.Fprintf(stdout, "experiment %s in %s: %d methods, %s %s/%s, %d processors\n", o.protocol.Name, o.out, len(o.protocol.Methods), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	fmt.Fprintf(stdout, "experiment %s in %s: %d methods, %s %s/%s, %d processors\n", o.protocol.Name, o.out,
+		len(o.protocol.Methods), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
 	out, err := o.run(ctx, tables, o.out, stderr)
 	if out != nil {
-		fmt.Fprintf(stdout, "%d of %d runs done, %d of them before, in %s\n", out.Done, out.Total, out.Known, time.Since(started).Round(time.Second))
+		fmt.Fprintf(stdout, "%d of %d runs done, %d of them before, in %s\n",
+			out.Done, out.Total, out.Known, time.Since(started).Round(time.Second))
 	}
 	if err != nil {
 		if out != nil && ctx.Err() != nil {

@@ -43,10 +43,12 @@ var numbers = []struct {
 	of          func(*bench.Protocol) *int
 }{
 	{"splits", "random divisions into past and new tasks", func(p *bench.Protocol) *int { return &p.Splits }},
-	{"sources", "past tasks of each split at most, drawn at random; 0 for all", func(p *bench.Protocol) *int { return &p.Sources }},
+	{"sources", "past tasks of each split at most, drawn at random; 0 for all",
+		func(p *bench.Protocol) *int { return &p.Sources }},
 	{"source-rows", "random observations of each past task", func(p *bench.Protocol) *int { return &p.SourceRows }},
 	{"targets", "new tasks of each split to tune at most; 0 for all", func(p *bench.Protocol) *int { return &p.Targets }},
-	{"initial", "random observations of a new task before the first query", func(p *bench.Protocol) *int { return &p.Initial }},
+	{"initial", "random observations of a new task before the first query",
+		func(p *bench.Protocol) *int { return &p.Initial }},
 	{"repeats", "runs on each new task, with other initial points", func(p *bench.Protocol) *int { return &p.Repeats }},
 	{"budget", "queries of a run", func(p *bench.Protocol) *int { return &p.Budget }},
 }
@@ -66,12 +68,14 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		return nil
 	})
 	f.StringVar(&o.space, "space", "", "`name` of the search space, all of them if left out; for histories the file of JSON that describes the parameters")
-	f.StringVar(&o.past.format, "format", "", "`format` of -data, told by the file's name if left out: "+strings.Join(formats, ", "))
+	f.StringVar(&o.past.format, "format", "",
+		"`format` of -data, told by the file's name if left out: "+strings.Join(formats, ", "))
 	f.StringVar(&o.past.value, "value", "", "`column` of a history's values (default value), for mlflow and wandb the metric, of a file with several \"outputs\" the one to be optimised")
 	f.StringVar(&o.past.task, "task", "", "`column` of a history's tasks (default task; without it a file is a task)")
 	f.BoolVar(&o.past.minimize, "minimize", false, "small values are the good ones")
 	f.BoolVar(&o.past.skip, "skip", false, "leave out bad rows, those without a finite value, say, and go on")
-	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
+	f.StringVar(&o.experiment, "experiment", "", "`protocol` to compare methods by: "+strings.Join(presets, ", ")+
+		", curves (ways to spend epochs, on a file with learning curves; -method takes parts of their names)")
 	f.StringVar(&o.report, "report", "", "`folder` of an experiment to write the report of, from its records alone")
 	f.Var(&o.ratios, "ratios", "`folders` of experiments, with commas between or given several times, to set the methods of all of them side by side, from their records alone: areas by table, and the geometric means of the ratios of the area of cm-BO, or of the -method named, to those of the others")
 	f.StringVar(&o.out, "out", "", "`folder` of the experiment (default hpob-NAME); without -experiment the file to write the mean curve to (default regret.csv), -out '' for none")
@@ -195,7 +199,8 @@ func (c *overrides) refuse(allBut, why string) error {
 // idle refuses flags without an effect on a protocol that is settled.
 func (c *overrides) idle(p *bench.Protocol) error {
 	some := func(does func(bench.Method) bool) bool {
-		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
+		return slices.ContainsFunc(bench.Methods(),
+			func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
 	}
 	for _, f := range []struct {
 		name string
@@ -205,7 +210,8 @@ func (c *overrides) idle(p *bench.Protocol) error {
 		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
 		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
 		{"clusters", !some(func(m bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
-		{"acquisition", !some(func(m bench.Method) bool { return m.Use != baseline.NoAcquisition }), "no method that is run has one"},
+		{"acquisition", !some(func(m bench.Method) bool { return m.Use != baseline.NoAcquisition }),
+			"no method that is run has one"},
 	} {
 		if c.given[f.name] && f.idle {
 			return fmt.Errorf("-%s changes nothing: %s", f.name, f.why)

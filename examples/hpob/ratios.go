@@ -27,7 +27,8 @@ func printAreas(dirs []string, base string, stdout io.Writer) error {
 			spaces[r.Space], names[r.Method] = true, true
 		}
 		if !names[base] {
-			return fmt.Errorf("%s: there is no run of %s; there are runs of %s", dir, base, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
+			return fmt.Errorf("%s: there is no run of %s; there are runs of %s",
+				dir, base, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 		}
 		for space := range spaces {
 			holders[space]++
@@ -55,7 +56,8 @@ func printAreas(dirs []string, base string, stdout io.Writer) error {
 // those of the others, the rivals' best among them.
 func areasTable(a *report.Areas) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "| method | %s | area of %s over its |\n|---|%s---|\n", strings.Join(a.Spaces, " | "), a.Methods[0], strings.Repeat("---:|", len(a.Spaces)))
+	fmt.Fprintf(&b, "| method | %s | area of %s over its |\n|---|%s---|\n",
+		strings.Join(a.Spaces, " | "), a.Methods[0], strings.Repeat("---:|", len(a.Spaces)))
 	row := func(name string, areas []float64, ratio string) {
 		b.WriteString("| " + name)
 		for _, v := range areas {

@@ -62,12 +62,14 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 	}
 	var b strings.Builder
 	if p.Own {
-		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.", count(repeats, "initialisation"))
+		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.",
+			count(repeats, "initialisation"))
 	} else {
 		fmt.Fprintf(&b, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
 			count(p.Splits, "random division"), p.SourceShare, count(repeats, "run"), count(p.Initial, "random observation"))
 	}
-	fmt.Fprintf(&b, " At most %s of each source; %s a run; seed %d.", count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
+	fmt.Fprintf(&b, " At most %s of each source; %s a run; seed %d.",
+		count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
 	if repeats < p.Repeats {
 		fmt.Fprintf(&b, " The protocol asks for %d of these repeats.", p.Repeats)
 	}
@@ -81,7 +83,8 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 	}
 	out := []string{b.String()}
 	for _, t := range s.Tables {
-		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.", t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))
+		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.",
+			t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))
 	}
 	return out
 }

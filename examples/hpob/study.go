@@ -23,9 +23,10 @@ var own = map[string]struct {
 	file, flags string
 	run         func(context.Context, *study) error
 }{
-	"context":                    {`whose tasks have a "context"`, "space value minimize skip context", onOutputs},
-	"constraint":                 {`with "Y" and "outputs"`, "space value minimize skip constraint cost", onOutputs},
-	"constraint -context":        {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context", onOutputs},
+	"context":    {`whose tasks have a "context"`, "space value minimize skip context", onOutputs},
+	"constraint": {`with "Y" and "outputs"`, "space value minimize skip constraint cost", onOutputs},
+	"constraint -context": {`with "Y", "outputs" and "context"`, "space value minimize skip constraint context",
+		onOutputs},
 	"cost":                       {`with "Y" and "outputs"`, "space value minimize skip constraint cost", onOutputs},
 	"noise":                      {"of one value, or with -value", "space value minimize skip noise method", underNoise},
 	"experiment curves":          {`with "curves"`, "space experiment method", onCurves},
@@ -35,7 +36,8 @@ var own = map[string]struct {
 // checkOwn refuses what makes no sense for a comparison of its own.
 func (c *overrides) checkOwn(o *options) error {
 	to := own[o.own]
-	err := c.refuse(to.flags+" data budget targets repeats source-rows seed workers quiet", "-"+o.own+" compares methods of its own")
+	err := c.refuse(to.flags+" data budget targets repeats source-rows seed workers quiet",
+		"-"+o.own+" compares methods of its own")
 	if err != nil {
 		return err
 	}
@@ -130,7 +132,8 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 	}
 	for _, name := range s.outputs() {
 		if !has[name] {
-			return fmt.Errorf("no task has an output %q beside %q; there are %q", name, s.past.value, slices.Sorted(maps.Keys(has)))
+			return fmt.Errorf("no task has an output %q beside %q; there are %q",
+				name, s.past.value, slices.Sorted(maps.Keys(has)))
 		}
 	}
 	for _, t := range got.Tasks {
@@ -287,7 +290,8 @@ type played struct {
 }
 
 // evaluate tunes a task until the budget is spent: what ends later does not count.
-func evaluate(ctx context.Context, o *proposer, t *problem, steps int, tell func(trial cmbo.Trial) error) (played, error) {
+func evaluate(ctx context.Context, o *proposer, t *problem, steps int,
+	tell func(trial cmbo.Trial) error) (played, error) {
 	p := played{regret: slices.Repeat([]float64{1}, steps)}
 	spent, best := 0.0, 1.0
 	for spent < t.budget {

@@ -86,8 +86,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) error {
 	}
 	server := newServer(logger)
 	if *forward != "" {
-		c, err := grpc.NewClient(*forward, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(
-			grpc.MaxCallRecvMsgSize(maxRequest), grpc.MaxCallSendMsgSize(maxRequest)))
+		c, err := grpc.NewClient(*forward, grpc.WithTransportCredentials(insecure.NewCredentials()),
+			grpc.WithDefaultCallOptions(
+				grpc.MaxCallRecvMsgSize(maxRequest), grpc.MaxCallSendMsgSize(maxRequest)))
 		if err != nil {
 			return err
 		}

@@ -143,7 +143,8 @@ func Open(ctx context.Context, b *Store, name string, space *cmbo.Space, opts ..
 	if err != nil {
 		return nil, err
 	}
-	o, valid, err := cmbo.ResumeJournal(bytes.NewReader(lines), space, append(opts[:len(opts):len(opts)], cmbo.WithJournal(j.write))...)
+	o, valid, err := cmbo.ResumeJournal(bytes.NewReader(lines), space,
+		append(opts[:len(opts):len(opts)], cmbo.WithJournal(j.write))...)
 	if err == nil && valid < int64(len(lines)) {
 		err = fmt.Errorf("%w: a segment of run %q ends within a line", cmbo.ErrCorrupt, name)
 	}
@@ -217,7 +218,8 @@ func (j *journal) write(lines []byte) error {
 			j.err = fmt.Errorf("objectstore: %s may come to be: open the run again: %w", j.key(j.next), err)
 			return j.err
 		default:
-			j.err = fmt.Errorf("objectstore: nobody knows whether %s was created: open the run again: %w", j.key(j.next), errors.Join(err, e))
+			j.err = fmt.Errorf("objectstore: nobody knows whether %s was created: open the run again: %w",
+				j.key(j.next), errors.Join(err, e))
 			return j.err
 		}
 	}

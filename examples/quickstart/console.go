@@ -14,7 +14,8 @@ func accuracyTable(s *study) *plot.Table {
 }
 
 func regretTable(s *study) *plot.Table {
-	return methodTable(s, "Normalised regret of the best setting found, mean over data sets and seeds.", plot.BestMin, 3, s.regrets)
+	return methodTable(s, "Normalised regret of the best setting found, mean over data sets and seeds.",
+		plot.BestMin, 3, s.regrets)
 }
 
 func methodTable(s *study, caption string, best plot.Best, decimals int, of func(m method) curve) *plot.Table {

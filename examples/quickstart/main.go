@@ -47,7 +47,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags := flag.NewFlagSet("quickstart", flag.ContinueOnError)
 	flags.SetOutput(stderr)
 	flags.Uint64Var(&o.seed, "seed", 1, "`seed` of everything random; the same seed gives the same results")
-	flags.StringVar(&o.out, "out", "quickstart.html", "`file` to write the report to, or its first figure if the name ends in .svg; empty for none")
+	flags.StringVar(&o.out, "out", "quickstart.html",
+		"`file` to write the report to, or its first figure if the name ends in .svg; empty for none")
 	flags.BoolVar(&o.quiet, "quiet", false, "print results only, no progress")
 	if err := flags.Parse(args); err != nil {
 		return nil, err

@@ -16,7 +16,8 @@ type explored struct {
 }
 
 // explore generates data sets and tries n random settings of the classifier on each.
-func explore(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64, label string) ([]explored, error) {
+func explore(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, seed uint64,
+	label string) ([]explored, error) {
 	sets := make([]explored, len(recipes))
 	return sets, parallel.For(ctx, 0, len(recipes), func(_, i int) (err error) {
 		f := newFolded(recipes[i].generate(seed), seed)

@@ -24,7 +24,8 @@ type study struct {
 }
 
 // compare runs every method on every data set, repeats times each with other seeds.
-func compare(ctx context.Context, space *cmbo.Space, pasts [numMethods]pastOption, sets []explored, repeats, budget int, seed uint64) (*study, error) {
+func compare(ctx context.Context, space *cmbo.Space, pasts [numMethods]pastOption, sets []explored,
+	repeats, budget int, seed uint64) (*study, error) {
 	s := &study{repeats: repeats, budget: budget, runs: make([][numMethods][]run, len(sets))}
 	for i, e := range sets {
 		s.targets = append(s.targets, &target{explored: e})

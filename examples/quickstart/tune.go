@@ -31,7 +31,8 @@ type pastOption func() (cmbo.Option, error)
 
 // tune spends the budget on a data set. This is all a program has to do to use
 // the optimiser: ask for a setting, try it, tell what came out.
-func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, f *folded, budget int, seed uint64) (run, error) {
+func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, f *folded, budget int,
+	seed uint64) (run, error) {
 	if m == randomSearch {
 		e, err := tryRandom(space, f, budget, seed, "random search")
 		return e.y, err

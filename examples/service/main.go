@@ -66,7 +66,8 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.PrintDefaults()
 	}
 	flags.StringVar(&o.dir, "dir", "", "`directory` of the studies and priors; made if it is not there")
-	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080", "`address` to listen on; without a token, anyone who can reach it can do everything")
+	flags.StringVar(&o.addr, "addr", "127.0.0.1:8080",
+		"`address` to listen on; without a token, anyone who can reach it can do everything")
 	flags.Func("host", "`name` or address by which requests may call the service, besides localhost, loopback addresses and the address they arrive at; may be given several times", func(name string) error {
 		o.hosts = append(o.hosts, name)
 		if name == "" || strings.ContainsAny(name, "/[] ") || strings.Count(name, ":") == 1 {
@@ -76,10 +77,13 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	flags.StringVar(&o.token, "token", "", "`token` that every request must show; other users of the machine see a command line, so -token-file is better")
 	tokenFile := flags.String("token-file", "", "`file` with the token")
-	readFile := flags.String("read-token-file", "", "`file` with a token that is good for reading alone, pages and metrics among it")
-	flags.BoolVar(&o.probe, "probe", false, "ask the service that listens on the port of -addr, on this machine, whether it is up, and end")
+	readFile := flags.String("read-token-file", "",
+		"`file` with a token that is good for reading alone, pages and metrics among it")
+	flags.BoolVar(&o.probe, "probe", false,
+		"ask the service that listens on the port of -addr, on this machine, whether it is up, and end")
 	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
-	flags.TextVar(&o.logLevel, "log-level", slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
+	flags.TextVar(&o.logLevel, "log-level",
+		slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
 	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
 	l := &o.limits
 	numbers := []struct {
@@ -104,9 +108,11 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		flags.IntVar(f.value, f.name, *f.value, f.usage)
 	}
 	flags.Int64Var(&o.body, "max-body", web.DefaultBody, "largest body in `bytes`")
-	flags.Int64Var(&o.bodies, "max-bodies", web.DefaultBodies, "`bytes` of all large bodies that are read or worked on at once, -max-body or more; others wait")
+	flags.Int64Var(&o.bodies, "max-bodies",
+		web.DefaultBodies, "`bytes` of all large bodies that are read or worked on at once, -max-body or more; others wait")
 	flags.DurationVar(&o.timeout, "timeout", web.DefaultTimeout, "longest `time` to work on a request")
-	flags.DurationVar(&o.shutdown, "shutdown", 20*time.Second, "longest `time` to wait for requests under way when stopped")
+	flags.DurationVar(&o.shutdown, "shutdown",
+		20*time.Second, "longest `time` to wait for requests under way when stopped")
 	if err := flags.Parse(args); err != nil {
 		return nil, err
 	}
@@ -203,7 +209,8 @@ func probe(ctx context.Context, addr string) error {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+net.JoinHostPort("127.0.0.1", port)+"/v1/health", nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
+		"http://"+net.JoinHostPort("127.0.0.1", port)+"/v1/health", nil)
 	if err != nil {
 		return err
 	}

@@ -97,7 +97,8 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 	if err != nil {
 		return none, err
 	}
-	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual, Converged: s.bestResidual <= lim.tol || s.iter == 0, Method: s.method}, nil
+	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual,
+		Converged: s.bestResidual <= lim.tol || s.iter == 0, Method: s.method}, nil
 }
 
 func equalCovs(ps []*Normal) bool {

@@ -117,7 +117,8 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 			}
 		}
 		if d := linalg.Dot(r, r) - n.cov.Row(i)[i]; !(math.Abs(d) <= indefiniteTol*n.trace) {
-			return &gaussian.ValueError{Op: op, What: "diagonal error of lower·lowerᵀ", Row: i, Col: -1, Value: d, Err: gaussian.ErrArgument}
+			return &gaussian.ValueError{Op: op, What: "diagonal error of lower·lowerᵀ",
+				Row: i, Col: -1, Value: d, Err: gaussian.ErrArgument}
 		}
 		if !(r[i] > 0) {
 			definite = false
@@ -162,7 +163,8 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 				return &gaussian.DefiniteError{Op: op, What: "cov", Pivot: i, Value: cov.Row(j)[j]*cov.Row(i)[i] - v*v}
 			}
 			if d := v - cov.Row(j)[i]; !(math.Abs(d) <= symmetryTol*bound) {
-				return &gaussian.ValueError{Op: op, What: "difference of the triangles of cov", Row: i, Col: j, Value: d, Err: ErrNotSymmetric}
+				return &gaussian.ValueError{Op: op, What: "difference of the triangles of cov",
+					Row: i, Col: j, Value: d, Err: ErrNotSymmetric}
 			}
 		}
 	}

@@ -145,7 +145,8 @@ func drawRates(folder string, results []*result) error {
 			c    *contender
 		}{
 			{"ours, default", r.ours(def)}, {"ours, accelerated", r.ours(acc)},
-			{"gonum", r.fastest("", "gonum")}, {"numpy, fastest OpenBLAS", r.fastest("", "numpy")}, {"peak", r.fastest("", "peak")},
+			{"gonum", r.fastest("", "gonum")}, {"numpy, fastest OpenBLAS", r.fastest("", "numpy")},
+			{"peak", r.fastest("", "peak")},
 		} {
 			if s.c != nil {
 				add(c, s.name, n, r.row.flop/s.c.median()/1e9)

@@ -17,7 +17,8 @@ import (
 // learnMany runs Learn on ever more tasks, each number in a process of its own, so
 // that the peak of its memory is its own, too.
 func learnMany(o options) error {
-	t := &plot.Table{Caption: "Learn", Columns: plot.Titled("tasks", "time", "processor time", "fits", "clustering", "prototypes", "processor time per task", "peak memory", "memory per task", "distances", "rounds")}
+	t := &plot.Table{Caption: "Learn", Columns: plot.Titled("tasks", "time", "processor time", "fits", "clustering",
+		"prototypes", "processor time per task", "peak memory", "memory per task", "distances", "rounds")}
 	self, err := os.Executable()
 	if err != nil {
 		return err
@@ -82,7 +83,8 @@ func learnOnce(k int) error {
 	fits, cluster := ends["fit"].Seconds(), ends["cluster"].Seconds()
 	peak := peakMemory()
 	report := p.Report()
-	fmt.Printf("%d\t%.3g s\t%.3g s\t%.3g s\t%.3g s\t%.3g s\t%.3g ms\t%.0f MB\t%.0f kB\t%d\t%d\n", k, total, busy, fits, cluster-fits, total-cluster,
+	fmt.Printf("%d\t%.3g s\t%.3g s\t%.3g s\t%.3g s\t%.3g s\t%.3g ms\t%.0f MB\t%.0f kB\t%d\t%d\n",
+		k, total, busy, fits, cluster-fits, total-cluster,
 		1e3*busy/float64(k), peak/1e6, peak/float64(k)/1e3, report.Distances, report.Rounds)
 	return nil
 }

@@ -32,7 +32,8 @@ func main() {
 	flag.BoolVar(&o.list, "list", false, "list the rows and end")
 	flag.StringVar(&o.learn, "learn", "", "instead: Learn on so many tasks each, `500,1000,...`, time and memory")
 	flag.StringVar(&o.figures, "figures", "", "instead: measure scaling and draw it into this `folder`")
-	flag.StringVar(&o.clock, "clock", "wall", "wall, or cpu: the time a process had a processor, for a machine that is not quiet")
+	flag.StringVar(&o.clock, "clock", "wall",
+		"wall, or cpu: the time a process had a processor, for a machine that is not quiet")
 	worker := flag.Bool("worker", false, "answer the requests of another process on standard input")
 	flag.Parse()
 	var err error
@@ -177,7 +178,8 @@ func (o options) print(results []*result) {
 
 // start brings up the workers and returns what they are.
 func (c *conductor) start(o options) ([]string, error) {
-	about := []string{fmt.Sprintf("%s, %s, %s/%s; medians of up to %d alternating rounds by the %s clock, one thread", processor(), runtime.Version(),
+	about := []string{fmt.Sprintf("%s, %s, %s/%s; medians of up to %d alternating rounds by the %s clock, one thread",
+		processor(), runtime.Version(),
 		runtime.GOOS, runtime.GOARCH, o.rounds, o.clock)}
 	note := func(format string, args ...any) { about = append(about, fmt.Sprintf(format, args...)) }
 	w, err := startGo(def, c.dir, "", o.clock)

@@ -147,7 +147,8 @@ func init() {
 		}
 	})
 	register("posterior", "ours", func(in *inputs) *task {
-		posterior := newPosterior(kernel.Scale(1, kernel.Matern32(in.Params["length"])), in.Params["noise"], in.dense("x"), in.array("y"))
+		posterior := newPosterior(kernel.Scale(1, kernel.Matern32(in.Params["length"])), in.Params["noise"], in.dense("x"),
+			in.array("y"))
 		z := in.dense("z")
 		rows, _ := z.Dims()
 		var cov linalg.Sym
@@ -175,7 +176,8 @@ func init() {
 
 // newPosterior conditions a Gaussian process of mean zero on values y at the rows of x.
 // The function it returns sets mean and covariance at the rows of z and keeps its memory.
-func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense, y []float64) func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
+func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense,
+	y []float64) func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
 	var gram linalg.Sym
 	kernel.Gram(&gram, k, x)
 	var c gaussian.Conditioner

@@ -84,7 +84,8 @@ func rows() []row {
 		flops      float64
 	}{{"eigenvalues", "eigvals", 4. / 3}, {"eigenvectors", "eigh", 0}} {
 		for _, n := range []int{50, 100, 300, 1000} {
-			r := row{name: "symmetric " + e.name, kind: e.kind, tol: 1e-11, inputs: func() *inputs { return spd(n) }, flop: e.flops * cube(n)}
+			r := row{name: "symmetric " + e.name, kind: e.kind, tol: 1e-11, inputs: func() *inputs { return spd(n) },
+				flop: e.flops * cube(n)}
 			if at(n, 100, 300) {
 				r.checks = []check{atMost(def, 0.8, "gonum"), atMost(acc, 1, "numpy")}
 			}
@@ -101,7 +102,8 @@ func rows() []row {
 	}
 	for _, n := range []int{50, 100, 300, 1000} {
 		// The tolerance allows for the digits that the eigenvalue forms lose.
-		r := row{name: "W2 of a pair, factors kept", kind: "w2", tol: 1e-9, inputs: func() *inputs { return posteriors(n, 2, 55) }, flop: 10. / 3 * cube(n)}
+		r := row{name: "W2 of a pair, factors kept", kind: "w2",
+			tol: 1e-9, inputs: func() *inputs { return posteriors(n, 2, 55) }, flop: 10. / 3 * cube(n)}
 		if at(n, 100, 300) {
 			limit := map[int]float64{100: 0.35, 300: 0.65}[n]
 			r.checks = []check{atMost(def, 0.75, "gonum"), atMost(acc, limit, "numpy")}
@@ -133,7 +135,8 @@ func rows() []row {
 			checks: []check{atMost(def, 1.2, "numpy"), atMost(acc, 0.25, "numpy")}})
 	}
 	for _, d := range []int{2, 6} {
-		add(row{name: "GP posterior with covariance", size: fmt.Sprintf("55 obs, 300 points, d=%d", d), kind: "posterior", tol: 1e-9,
+		add(row{name: "GP posterior with covariance", size: fmt.Sprintf("55 obs, 300 points, d=%d", d), kind: "posterior",
+			tol:    1e-9,
 			inputs: func() *inputs { return regression(55, 300, d, false) },
 			checks: []check{atMost(def, 1.3, "sklearn"), atMost(acc, 0.35, "sklearn")}})
 	}
@@ -147,9 +150,11 @@ func rows() []row {
 		checks: []check{atLeast(def, 10, "sklearn")}})
 	add(row{name: "Learn, two goroutines against one", size: "60 tasks x 50 obs, d=6", kind: "goroutines", inputs: history,
 		checks: []check{atLeast(def, 1.8, "ours 1"), atLeast(acc, 1.8, "ours 1")}})
-	add(row{name: "Ask+Tell, W2, 99th percentile", size: "300 candidates, 50 observed, C=4", kind: "asktell-w2", inputs: history,
+	add(row{name: "Ask+Tell, W2, 99th percentile", size: "300 candidates, 50 observed, C=4", kind: "asktell-w2",
+		inputs: history,
 		checks: []check{under(def, 45), under(acc, 10)}})
-	add(row{name: "Ask+Tell, Jeffreys, 99th percentile", size: "300 candidates, 50 observed, C=4", kind: "asktell-jeffreys", inputs: history,
+	add(row{name: "Ask+Tell, Jeffreys, 99th percentile", size: "300 candidates, 50 observed, C=4",
+		kind: "asktell-jeffreys", inputs: history,
 		checks: []check{under(def, 12), under(acc, 4)}})
 	return out
 }

@@ -49,7 +49,8 @@ func init() {
 				paper.WithProgress(func(stage string, _, _ int) { ends[stage] = now() - start }))
 			must(err)
 			total := now() - start
-			for stage, s := range map[string]float64{"fits": ends["fit"], "clustering": ends["cluster"] - ends["fit"], "prototypes": total - ends["cluster"]} {
+			for stage, s := range map[string]float64{"fits": ends["fit"], "clustering": ends["cluster"] - ends["fit"],
+				"prototypes": total - ends["cluster"]} {
 				stages[stage] = append(stages[stage], s)
 				s := slices.Sorted(slices.Values(stages[stage]))
 				t.extra[stage] = s[len(s)/2]
@@ -107,7 +108,8 @@ func stageAsk(in *inputs) *task {
 	if p("jeffreys") == 1 {
 		v = paper.WssClusJefCMP
 	}
-	prior, err := paper.Learn(context.Background(), space, tasks, paper.WithVariant(v), paper.WithLabels(labels), paper.WithParallelism(1),
+	prior, err := paper.Learn(context.Background(), space, tasks, paper.WithVariant(v), paper.WithLabels(labels),
+		paper.WithParallelism(1),
 		paper.WithIndexPoints(p("index")), paper.WithHyperparameters(kernel.Matern32(0.5), 1e-2))
 	must(err)
 	// New would do this for each optimiser again.
@@ -170,7 +172,8 @@ func sweeps() []sweep {
 		func(x int) func() *inputs { return data(x, 1, 6) })
 	add(l, "fit of a task: dimensions (n=50)", "d", "fit", "stage-fit", []float64{1, 2, 4, 8, 16, 32},
 		func(x int) func() *inputs { return data(50, 1, x) })
-	add(l, "posterior of a task: points (n=50, d=6)", "V", "posterior", "stage-posterior", []float64{25, 50, 100, 200, 400, 800},
+	add(l, "posterior of a task: points (n=50, d=6)", "V", "posterior", "stage-posterior",
+		[]float64{25, 50, 100, 200, 400, 800},
 		func(x int) func() *inputs { return data(50, x, 6) })
 	add(l, "distance of a pair: points", "V", "W2", "stage-w2", []float64{25, 50, 100, 200, 400, 800},
 		func(x int) func() *inputs { return data(50, x, 6) })

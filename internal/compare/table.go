@@ -34,8 +34,9 @@ func (r *result) cell(c *contender) plot.Cell {
 // summary is the table: a line for each row, and one more for each further
 // target of a build.
 func summary(results []*result) *plot.Table {
-	t := &plot.Table{Caption: "Side by side", Columns: plot.Titled("piece", "size", "ours", "accelerated", "gonum", "numpy", "scikit-learn",
-		"default", "target", "met", "accelerated", "target", "met")}
+	t := &plot.Table{Caption: "Side by side",
+		Columns: plot.Titled("piece", "size", "ours", "accelerated", "gonum", "numpy", "scikit-learn",
+			"default", "target", "met", "accelerated", "target", "met")}
 	for _, r := range results {
 		var checks [2][]check
 		for _, k := range r.row.checks {
@@ -80,7 +81,8 @@ func verdictWord(met, ok bool) string {
 // details lists every form of every row with its median, and what else was
 // measured.
 func details(results []*result) *plot.Table {
-	t := &plot.Table{Caption: "All forms", Columns: plot.Titled("piece", "size", "form", "median", "fastest sample", "samples", "GFLOP/s", "besides")}
+	t := &plot.Table{Caption: "All forms", Columns: plot.Titled("piece", "size", "form", "median", "fastest sample",
+		"samples", "GFLOP/s", "besides")}
 	for _, r := range results {
 		for _, c := range r.contenders {
 			rate := ""
@@ -96,7 +98,8 @@ func details(results []*result) *plot.Table {
 				least = min(least, s)
 			}
 			t.Rows = append(t.Rows, []plot.Cell{plot.Str(r.row.name), plot.Str(r.row.size), plot.Str(c.label()),
-				plot.Str(seconds(c.median())), plot.Str(seconds(least)), plot.Str(fmt.Sprint(len(c.samples))), plot.Str(rate), plot.Str(strings.Join(extra, "; "))})
+				plot.Str(seconds(c.median())), plot.Str(seconds(least)), plot.Str(fmt.Sprint(len(c.samples))), plot.Str(rate),
+				plot.Str(strings.Join(extra, "; "))})
 		}
 		for _, f := range r.failed {
 			t.Rows = append(t.Rows, []plot.Cell{plot.Str(r.row.name), plot.Str(r.row.size), plot.Str("out: " + f),
@@ -156,7 +159,8 @@ func readJSON(path string, rows []row) (about []string, results []*result, err e
 				if workers[f.Worker] == nil {
 					workers[f.Worker] = &worker{name: f.Worker}
 				}
-				res.contenders = append(res.contenders, &contender{w: workers[f.Worker], form: f.Form, samples: f.Samples, extra: f.Extra})
+				res.contenders = append(res.contenders,
+					&contender{w: workers[f.Worker], form: f.Form, samples: f.Samples, extra: f.Extra})
 			}
 			results = append(results, res)
 		}

@@ -111,10 +111,12 @@ func startPythons(interpreters []string, clock string, note func(string, ...any)
 			continue
 		}
 		out = append(out, w)
-		if core := strings.ToLower(w.about); !avx512() || strings.Contains(core, "core skylakex") || !strings.Contains(core, "openblas") {
+		if core := strings.ToLower(w.about); !avx512() || strings.Contains(core, "core skylakex") ||
+			!strings.Contains(core, "openblas") {
 			continue
 		}
-		forced, err := startWorker(name+"-avx512", append([]string{"OPENBLAS_CORETYPE=SkylakeX"}, keepMemory...), path, script, "-clock", clock)
+		forced, err := startWorker(name+"-avx512",
+			append([]string{"OPENBLAS_CORETYPE=SkylakeX"}, keepMemory...), path, script, "-clock", clock)
 		if err != nil {
 			note("%s with forced AVX-512 kernels does not run (%s)", path, firstLine(err))
 			continue

@@ -26,7 +26,8 @@ type RangeError struct {
 
 // Error says which entry it is, and the bound.
 func (e *RangeError) Error() string {
-	return fmt.Sprintf("entry %d is %g, and exact sums take numbers below 2^%d ≈ %.3g in size", e.Index, e.Value, magnitude, float64(MaxTerm))
+	return fmt.Sprintf("entry %d is %g, and exact sums take numbers below 2^%d ≈ %.3g in size",
+		e.Index, e.Value, magnitude, float64(MaxTerm))
 }
 
 // A CountError is a Sum of more than MaxTerms terms.

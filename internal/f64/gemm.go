@@ -27,7 +27,8 @@ func SetGemmBlocks(m, n, k int) (restore func()) {
 // them in.
 var packs = sync.Pool{New: func() any { return new([]float64) }}
 
-func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int) {
 	if m <= 0 || n <= 0 || k <= 0 {
 		return
 	}
@@ -70,7 +71,8 @@ func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []
 	packs.Put(buf)
 }
 
-func (*generic) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (*generic) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int) {
 	for i := range m {
 		clear(c[i*ldc:][:n])
 	}

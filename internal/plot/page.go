@@ -81,7 +81,8 @@ func (p *Page) String() string {
 	if p.refresh > 0 {
 		c.add(`<meta http-equiv="refresh" content="%v"/>`, p.refresh)
 	}
-	c.add("<title>%v</title>\n<style>\n%v</style>\n</head>", p.title, markup(css()+themed(":root{--NAME:COLOR}")+"\n"+pageCSS))
+	c.add("<title>%v</title>\n<style>\n%v</style>\n</head>",
+		p.title, markup(css()+themed(":root{--NAME:COLOR}")+"\n"+pageCSS))
 	c.add("<body>\n<main>\n<h1>%v</h1>", p.title)
 	if len(p.sections) > 2 {
 		c.add(`<nav aria-label="Contents">`)

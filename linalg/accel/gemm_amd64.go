@@ -80,16 +80,19 @@ func (t *kernels) panelWidth(left int) int {
 	return min(nv*t.lanes, left)
 }
 
-func (t *kernels) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (t *kernels) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int) {
 	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, false)
 }
 
-func (t *kernels) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
+func (t *kernels) GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int) {
 	t.gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc, true)
 }
 
 // gemm adds alpha·A·B to C or, with set, overwrites C with it.
-func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int, set bool) {
+func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int, set bool) {
 	if m <= 0 || n <= 0 {
 		return
 	}

@@ -52,7 +52,8 @@ func (t *kernels) trsmBlock(m, n int, x []float64, ldx int, l []float64, ldl int
 }
 
 // solvePanels solves for rows of X in packed panels.
-func (t *kernels) solvePanels(panel func(n int, y *float64, nv int, l *float64, ldl int), m, n int, x []float64, ldx int, l []float64, ldl int) {
+func (t *kernels) solvePanels(panel func(n int, y *float64, nv int, l *float64, ldl int), m, n int, x []float64,
+	ldx int, l []float64, ldl int) {
 	buf := t.getPanel(n)
 	p := &(*buf)[0]
 	for i := 0; i < m; {

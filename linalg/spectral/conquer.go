@@ -62,7 +62,8 @@ func (c *conquer) solve(d, e []float64) []float64 {
 	for i := range n {
 		c.w[i*n+i] = 1
 	}
-	c.z, c.dl, c.zl, c.zz, c.lam = f64.Grow(c.z, n), f64.Grow(c.dl, n), f64.Grow(c.zl, n), f64.Grow(c.zz, n), f64.Grow(c.lam, n)
+	c.z, c.dl, c.zl, c.zz, c.lam = f64.Grow(c.z, n), f64.Grow(c.dl, n), f64.Grow(c.zl, n), f64.Grow(c.zz, n),
+		f64.Grow(c.lam, n)
 	c.ord, c.src, c.defl = f64.Grow(c.ord, n), f64.Grow(c.src, n), f64.Grow(c.defl, n)
 	c.kind = f64.Grow(c.kind, n)
 	c.s, c.half, c.kept = f64.Grow(c.s, n*n), f64.Grow(c.half, n*n), f64.Grow(c.kept, n*n)

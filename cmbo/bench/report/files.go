@@ -44,7 +44,8 @@ func writeCSV(path string, rows [][]string) error {
 }
 
 func (s *Summary) curveRows() [][]string {
-	rows := [][]string{{"space", "acquisition", "method", "query", "regret", "regret_lower", "regret_upper", "rank", "solved"}}
+	rows := [][]string{{"space", "acquisition", "method", "query", "regret", "regret_lower", "regret_upper", "rank",
+		"solved"}}
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
 			for q := range r.Regret {
@@ -62,9 +63,10 @@ func (s *Summary) methodRows() [][]string {
 	for _, c := range s.Comparisons {
 		for _, r := range c.Results {
 			k := r.Calibration
-			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, familyOf(r.Method), strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks),
-				num(r.AUC), num(r.AUCLower), num(r.AUCUpper),
-				num(r.GeometricAUC), num(r.GeometricLate), strconv.Itoa(k.Predictions), num(k.MeanNLPD), num(k.MedianNLPD), num(k.Coverage90), num(k.MedianSD)})
+			rows = append(rows, []string{spaceCell(c.Space), c.Acquisition, r.Method, familyOf(r.Method),
+				strconv.Itoa(c.Runs), strconv.Itoa(c.Tasks), num(r.AUC), num(r.AUCLower), num(r.AUCUpper),
+				num(r.GeometricAUC), num(r.GeometricLate), strconv.Itoa(k.Predictions),
+				num(k.MeanNLPD), num(k.MedianNLPD), num(k.Coverage90), num(k.MedianSD)})
 		}
 	}
 	return rows

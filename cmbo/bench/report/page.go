@@ -97,7 +97,8 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 		plot.Column{Title: fmt.Sprintf("from @%d", lateFrom), Best: plot.BestMin},
 		plot.Column{Title: "solved", Best: plot.BestMax}, plot.Column{Title: "rank", Best: plot.BestMin})
 	against := &plot.Table{
-		Caption: of + ": area under the curve of mean regret over that of " + standard + ", as a geometric mean over spaces. Above 1 is in favour of " + standard + "; 95% limits by bootstrap over tasks.",
+		Caption: of + ": area under the curve of mean regret over that of " + standard +
+			", as a geometric mean over spaces. Above 1 is in favour of " + standard + "; 95% limits by bootstrap over tasks.",
 		Columns: plot.Titled("other method", "area", "lower", "upper", "least", "in", "largest", "in"),
 	}
 	predicted := &plot.Table{
@@ -115,13 +116,15 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 			regrets = append(regrets, r.Regret[q])
 		}
 		regrets = append(regrets, r.Lower[s.Budget], r.Upper[s.Budget], r.AUC, r.GeometricAUC, r.GeometricLate)
-		reached.Rows = append(reached.Rows, slices.Concat(name, numbers(4, regrets...), numbers(3, r.Solved[s.Budget]), numbers(2, r.Rank[s.Budget])))
+		reached.Rows = append(reached.Rows, slices.Concat(name, numbers(4, regrets...), numbers(3, r.Solved[s.Budget]),
+			numbers(2, r.Rank[s.Budget])))
 		if a := r.Against; a != nil {
 			against.Rows = append(against.Rows, slices.Concat(name, numbers(2, a.Mean, a.Lower, a.Upper, a.LeastBy),
 				[]plot.Cell{plot.Str(a.Least), plot.Num(a.LargestBy, 2), plot.Str(a.Largest)}))
 		}
 		if k := r.Calibration; k.Predictions > 0 {
-			predicted.Rows = append(predicted.Rows, slices.Concat(name, numbers(2, k.MeanNLPD, k.MedianNLPD), numbers(3, k.Coverage90, k.MedianSD)))
+			predicted.Rows = append(predicted.Rows,
+				slices.Concat(name, numbers(2, k.MeanNLPD, k.MedianNLPD), numbers(3, k.Coverage90, k.MedianSD)))
 		}
 	}
 	return [3]*plot.Table{reached, against, predicted}

@@ -132,7 +132,8 @@ func newSample(strata []*stratum, methods ...int) *sample {
 // ratio compares the best of the others of each space, of each draw that of its own, with the
 // last method. Tasks count as often as they have runs.
 func (p *sample) ratio(method string, resamples int) Ratio {
-	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(), Upper: math.NaN()}
+	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(),
+		Upper: math.NaN()}
 	few := false
 	logs := make([]float64, resamples) // of the geometric means of the draws
 	for i, space := range p.spaces {

@@ -55,18 +55,21 @@ func check(r *bench.Record) error {
 		}
 	}
 	if len(r.Z) != len(r.LogSD) || len(r.Z) >= len(r.Regret) {
-		return inputErrorf(where, cmbo.ErrDimension, "%d standardised errors and %d deviations for %d queries", len(r.Z), len(r.LogSD), len(r.Regret)-1)
+		return inputErrorf(where, cmbo.ErrDimension, "%d standardised errors and %d deviations for %d queries",
+			len(r.Z), len(r.LogSD), len(r.Regret)-1)
 	}
 	for i := range r.Z {
 		if !finite(r.Z[i] + r.LogSD[i]) {
-			return inputErrorf(where, cmbo.ErrNotFinite, "prediction %d: standardised error %g, logarithm of the deviation %g", i, r.Z[i], r.LogSD[i])
+			return inputErrorf(where, cmbo.ErrNotFinite, "prediction %d: standardised error %g, logarithm of the deviation %g",
+				i, r.Z[i], r.LogSD[i])
 		}
 	}
 	return nil
 }
 
 func recordName(r *bench.Record) string {
-	return fmt.Sprintf("run of %s (space %q, acquisition %q, split %d, task %q, repeat %d)", r.Method, r.Space, r.Acquisition, r.Split, r.Task, r.Repeat)
+	return fmt.Sprintf("run of %s (space %q, acquisition %q, split %d, task %q, repeat %d)",
+		r.Method, r.Space, r.Acquisition, r.Split, r.Task, r.Repeat)
 }
 
 // A runID names a run within a space: what all methods have in common.
@@ -105,7 +108,8 @@ func fieldsOf(records []bench.Record) (fields []*field, methods []string, budget
 			return nil, nil, 0, err
 		}
 		if n := len(r.Regret) - 1; n != budget {
-			return nil, nil, 0, inputErrorf(recordName(r), cmbo.ErrDimension, "%d queries, but %s has %d; give experiments of one budget", n, recordName(&records[0]), budget)
+			return nil, nil, 0, inputErrorf(recordName(r), cmbo.ErrDimension,
+				"%d queries, but %s has %d; give experiments of one budget", n, recordName(&records[0]), budget)
 		}
 		methods = append(methods, r.Method)
 		spaces[r.Space] = append(spaces[r.Space], r)

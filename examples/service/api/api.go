@@ -193,7 +193,8 @@ type Curve struct {
 
 // Task returns the library's form.
 func (t *Task) Task() cmbo.Task {
-	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed), Params: t.Params, Context: t.Context.Context()}
+	out := cmbo.Task{ID: t.ID, X: rows(t.X), Y: t.Y, NoiseVariance: t.NoiseVariance, Failed: rows(t.Failed),
+		Params: t.Params, Context: t.Context.Context()}
 	for _, c := range t.Curves {
 		out.Curves = append(out.Curves, cmbo.Curve{Steps: c.Steps, Values: c.Values, Stopped: c.Stopped})
 	}

@@ -149,7 +149,8 @@ func (l *load) serve() (stop func(), err error) {
 
 // create creates the studies.
 func (l *load) create(ctx context.Context) ([]string, error) {
-	space, err := cmbo.NewSpace(cmbo.LogFloat("rate", 1e-5, 1), cmbo.Float("momentum", 0, 1), cmbo.Int("depth", 1, 12), cmbo.Categorical("kernel", "rbf", "poly"))
+	space, err := cmbo.NewSpace(cmbo.LogFloat("rate", 1e-5, 1), cmbo.Float("momentum", 0, 1), cmbo.Int("depth", 1, 12),
+		cmbo.Categorical("kernel", "rbf", "poly"))
 	if err != nil {
 		return nil, err
 	}
@@ -250,7 +251,8 @@ func (l *load) report(w io.Writer, total time.Duration) {
 		at := func(p float64) float64 {
 			return float64(t[min(len(t)-1, int(math.Ceil(p*float64(len(t))))-1)]) / 1e6
 		}
-		fmt.Fprintf(w, "%-6s %9d %11.0f %9.2f %9.2f %9.2f\n", kind, len(t), float64(len(t))/total.Seconds(), at(0.5), at(0.99), at(1))
+		fmt.Fprintf(w, "%-6s %9d %11.0f %9.2f %9.2f %9.2f\n",
+			kind, len(t), float64(len(t))/total.Seconds(), at(0.5), at(0.99), at(1))
 	}
 	fmt.Fprintf(w, "in %.1f s\n", total.Seconds())
 }

@@ -41,7 +41,8 @@ type config struct {
 
 func main() {
 	var c config
-	flag.StringVar(&c.bench, "bench", rows, "benchmarks to run, a `regexp` as go test takes it; by default those of the table's rows")
+	flag.StringVar(&c.bench, "bench", rows,
+		"benchmarks to run, a `regexp` as go test takes it; by default those of the table's rows")
 	flag.StringVar(&c.time, "benchtime", "50ms", "time of each")
 	flag.StringVar(&c.packages, "packages", "./linalg/... ./gaussian/... ./cmbo", "where they are")
 	flag.StringVar(&c.tags, "tags", "", "build tags")
@@ -178,7 +179,8 @@ func writeBaseline(c config, root, out, file string) error {
 		return err
 	}
 	defer f.Close()
-	fmt.Fprintf(f, "commit: %s\ngo: %s\ncommand: GOMAXPROCS=1 go %s\n\n", commit, runtime.Version(), strings.Join(c.args(), " "))
+	fmt.Fprintf(f, "commit: %s\ngo: %s\ncommand: GOMAXPROCS=1 go %s\n\n",
+		commit, runtime.Version(), strings.Join(c.args(), " "))
 	in, err := os.Open(out)
 	if err != nil {
 		return err

@@ -150,7 +150,8 @@ func run(ctx context.Context, o options) error {
 func (o options) lot(id string) uint64 { return rng.Stream(o.seed, id).Uint64() }
 
 // test runs the first want of the mutants that compile.
-func (o options) test(ctx context.Context, root string, g group, ms []mutant, want int, known map[string]result) ([]result, error) {
+func (o options) test(ctx context.Context, root string, g group, ms []mutant, want int,
+	known map[string]result) ([]result, error) {
 	dir, err := os.MkdirTemp("", "mutate")
 	if err != nil {
 		return nil, err
@@ -175,7 +176,8 @@ func (o options) test(ctx context.Context, root string, g group, ms []mutant, wa
 	for i, step := range g.tests {
 		binary := filepath.Join(dir, filepath.Base(step.pkg)+".test")
 		if i == 0 || !slices.ContainsFunc(g.tests[:i], func(s suite) bool { return s.pkg == step.pkg }) {
-			if out, err := goTool(ctx, root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o", binary, step.pkg); err != nil {
+			if out, err := goTool(ctx, root, "test", "-c", "-vet=off", "-overlay", filepath.Join(dir, "overlay.json"), "-o",
+				binary, step.pkg); err != nil {
 				return nil, fmt.Errorf("go test -c %s: %w\n%s", step.pkg, err, out)
 			}
 		}
@@ -200,7 +202,8 @@ func (o options) test(ctx context.Context, root string, g group, ms []mutant, wa
 				break
 			}
 		}
-		rs[i] = result{ID: m.id, Place: m.place(), Change: m.change(), Fate: fate, Seconds: time.Since(start).Seconds(), Source: m.sum}
+		rs[i] = result{ID: m.id, Place: m.place(), Change: m.change(), Fate: fate, Seconds: time.Since(start).Seconds(),
+			Source: m.sum}
 		fmt.Printf("%-8s %s\t%s\t%s\n", fate, m.id, rs[i].Place, rs[i].Change)
 		return appendResult(o.out, rs[i])
 	})
@@ -259,14 +262,16 @@ func goTool(ctx context.Context, root string, args ...string) ([]byte, error) {
 
 // runTests runs a suite on a mutant, 0 for the original, with the memory and the
 // time bounded.
-func (o options) runTests(ctx context.Context, root, dir string, s suite, mutant int) (fate string, out []byte, err error) {
+func (o options) runTests(ctx context.Context, root, dir string, s suite,
+	mutant int) (fate string, out []byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, o.timeout+time.Minute)
 	defer cancel()
 	args := []string{"-test.short", "-test.failfast", "-test.timeout", o.timeout.String(), "-test.run", s.run}
 	binary := filepath.Join(dir, filepath.Base(s.pkg)+".test")
 	cmd := exec.CommandContext(ctx, binary, args...)
 	if sh, err := exec.LookPath("sh"); err == nil {
-		limit := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`, o.memory<<10, int(o.cpu.Seconds()))
+		limit := fmt.Sprintf(`ulimit -v %d 2>/dev/null; ulimit -t %d 2>/dev/null; exec "$0" "$@"`,
+			o.memory<<10, int(o.cpu.Seconds()))
 		cmd = exec.CommandContext(ctx, sh, append([]string{"-c", limit, binary}, args...)...)
 	}
 	cmd.Dir = filepath.Join(root, filepath.FromSlash(s.pkg))

@@ -86,16 +86,20 @@ func (m mutant) change() string {
 // Operators of binary expressions and of assignments and what takes their place.
 var swaps = map[token.Token][]token.Token{
 	token.ADD: {token.SUB}, token.SUB: {token.ADD}, token.MUL: {token.QUO}, token.QUO: {token.MUL}, token.REM: {token.QUO},
-	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ}, token.GEQ: {token.GTR, token.LSS},
+	token.LSS: {token.LEQ, token.GEQ}, token.LEQ: {token.LSS, token.GTR}, token.GTR: {token.GEQ, token.LEQ},
+	token.GEQ: {token.GTR, token.LSS},
 	token.EQL: {token.NEQ}, token.NEQ: {token.EQL}, token.LAND: {token.LOR}, token.LOR: {token.LAND},
-	token.ADD_ASSIGN: {token.SUB_ASSIGN}, token.SUB_ASSIGN: {token.ADD_ASSIGN}, token.MUL_ASSIGN: {token.QUO_ASSIGN}, token.QUO_ASSIGN: {token.MUL_ASSIGN},
-	token.AND_NOT_ASSIGN: {token.OR_ASSIGN}, token.OR_ASSIGN: {token.AND_NOT_ASSIGN}, token.AND: {token.OR}, token.SHL: {token.SHR}, token.SHR: {token.SHL},
+	token.ADD_ASSIGN: {token.SUB_ASSIGN}, token.SUB_ASSIGN: {token.ADD_ASSIGN}, token.MUL_ASSIGN: {token.QUO_ASSIGN},
+	token.QUO_ASSIGN:     {token.MUL_ASSIGN},
+	token.AND_NOT_ASSIGN: {token.OR_ASSIGN}, token.OR_ASSIGN: {token.AND_NOT_ASSIGN}, token.AND: {token.OR},
+	token.SHL: {token.SHR}, token.SHR: {token.SHL},
 }
 
 // Functions and what is called in their place; "" stands for the argument itself.
 var calls = map[string]string{
 	"max": "min", "min": "max", "math.Max": "math.Min", "math.Min": "math.Max", "math.Sqrt": "", "math.Abs": "",
-	"math.Log": "math.Log1p", "math.Exp": "math.Expm1", "math.Log1p": "math.Log", "math.Expm1": "math.Exp", "math.Erfc": "math.Erf",
+	"math.Log": "math.Log1p", "math.Exp": "math.Expm1", "math.Log1p": "math.Log", "math.Expm1": "math.Exp",
+	"math.Erfc":  "math.Erf",
 	"slices.Max": "slices.Min", "slices.Min": "slices.Max",
 }
 
@@ -129,7 +133,8 @@ func sites(file string, src []byte) ([]mutant, error) {
 			out = append(out, mutant{
 				id:   fmt.Sprintf("%s %s %s %d", file, name, op, count[op]),
 				file: file, line: fset.Position(start).Line,
-				start: fset.Position(start).Offset, end: fset.Position(end).Offset, replacement: replacement, original: src, sum: sum,
+				start: fset.Position(start).Offset, end: fset.Position(end).Offset, replacement: replacement, original: src,
+				sum: sum,
 			})
 		}
 		ast.Inspect(f.Body, func(n ast.Node) bool { return visit(n, add) })

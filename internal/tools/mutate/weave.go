@@ -103,7 +103,8 @@ func dispatch(out *bytes.Buffer, f *ast.FuncDecl, own []int, text func(ast.Node)
 		}
 		typeParams, instance = text(f.Type.TypeParams), "["+strings.Join(names, ", ")+"]"
 	}
-	fmt.Fprintf(out, "func %s%s%s(%s) (%s) {\n\tswitch mutantNumber {\n", receiver, f.Name.Name, typeParams, strings.Join(params, ", "), strings.Join(results, ", "))
+	fmt.Fprintf(out, "func %s%s%s(%s) (%s) {\n\tswitch mutantNumber {\n",
+		receiver, f.Name.Name, typeParams, strings.Join(params, ", "), strings.Join(results, ", "))
 	for _, n := range own {
 		call := prefix + copyName(n, f) + instance + "(" + strings.Join(args, ", ") + ")"
 		if len(results) > 0 {

@@ -162,7 +162,8 @@ func nestedModules() ([]string, error) {
 
 // list reads the packages of the module in a folder.
 func (m *module) list(dir string) error {
-	out, err := exec.Command("go", "list", "-C", dir, "-e", "-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
+	out, err := exec.Command("go", "list", "-C", dir, "-e",
+		"-json=ImportPath,Name,Dir,GoFiles,TestGoFiles,XTestGoFiles,Imports,TestImports,XTestImports", "./...").Output()
 	if err != nil {
 		return fmt.Errorf("go list: %w", err)
 	}
@@ -358,7 +359,8 @@ func (m *module) report(w io.Writer, path string, all bool) (unneeded []string) 
 			idle = append(idle, m.fset.Position(o.Pos()).String()[len(p.Dir)+1:]+" "+o.Name())
 			name := o.Name()
 			if method {
-				_, receiver, _ := strings.Cut(strings.TrimPrefix(types.TypeString(f.Signature().Recv().Type(), nil), "*"), p.ImportPath+".")
+				_, receiver, _ := strings.Cut(strings.TrimPrefix(types.TypeString(f.Signature().Recv().Type(), nil), "*"),
+					p.ImportPath+".")
 				name = receiver + "." + name
 			}
 			unneeded = append(unneeded, path+"."+name)

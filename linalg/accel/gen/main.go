@@ -109,7 +109,8 @@ func (g *gen) text(name, params, doc string) {
 		g.stubs.WriteString("\n//go:noescape\n")
 	}
 	fmt.Fprintf(g.stubs, "func %s(%s) %s\n", name, params, result)
-	fmt.Fprintf(&g.b, "\n// func %s(%s) %s\n//\n%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n", name, params, result, comment, name, off)
+	fmt.Fprintf(&g.b, "\n// func %s(%s) %s\n//\n%s\nTEXT ·%s(SB), NOSPLIT, $0-%d\n",
+		name, params, result, comment, name, off)
 }
 
 // a is an argument's reference.

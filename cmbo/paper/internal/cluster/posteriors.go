@@ -99,7 +99,8 @@ const RelativeJitter = 1e-6
 // Wasserstein returns the tasks as points for k-means in the 2-Wasserstein
 // distance, on up to so many goroutines.
 func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
-	return &GaussianGeometry{Posteriors: p, scratch: make([]geometryScratch, parallel.Workers(workers, len(p.tasks)*len(p.tasks)))}
+	return &GaussianGeometry{Posteriors: p,
+		scratch: make([]geometryScratch, parallel.Workers(workers, len(p.tasks)*len(p.tasks)))}
 }
 
 // Jeffreys returns the tasks as points for k-means in the Jeffreys divergence.

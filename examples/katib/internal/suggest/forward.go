@@ -21,16 +21,19 @@ func NewForwarder(c grpc.ClientConnInterface) *Forwarder {
 }
 
 // ValidateEarlyStoppingSettings implements api.v1.beta1.EarlyStopping.
-func (f *Forwarder) ValidateEarlyStoppingSettings(ctx context.Context, q *api.ValidateEarlyStoppingSettingsRequest) (*api.ValidateEarlyStoppingSettingsReply, error) {
+func (f *Forwarder) ValidateEarlyStoppingSettings(ctx context.Context,
+	q *api.ValidateEarlyStoppingSettingsRequest) (*api.ValidateEarlyStoppingSettingsReply, error) {
 	return f.to.ValidateEarlyStoppingSettings(ctx, q)
 }
 
 // GetEarlyStoppingRules implements api.v1.beta1.EarlyStopping.
-func (f *Forwarder) GetEarlyStoppingRules(ctx context.Context, q *api.GetEarlyStoppingRulesRequest) (*api.GetEarlyStoppingRulesReply, error) {
+func (f *Forwarder) GetEarlyStoppingRules(ctx context.Context,
+	q *api.GetEarlyStoppingRulesRequest) (*api.GetEarlyStoppingRulesReply, error) {
 	return f.to.GetEarlyStoppingRules(ctx, q)
 }
 
 // SetTrialStatus implements api.v1.beta1.EarlyStopping.
-func (f *Forwarder) SetTrialStatus(ctx context.Context, q *api.SetTrialStatusRequest) (*api.SetTrialStatusReply, error) {
+func (f *Forwarder) SetTrialStatus(ctx context.Context,
+	q *api.SetTrialStatusRequest) (*api.SetTrialStatusReply, error) {
 	return f.to.SetTrialStatus(ctx, q)
 }

@@ -133,7 +133,8 @@ func (c *cluster) stopped(ctx context.Context, trial string, now time.Time) erro
 		if err != nil {
 			return err
 		}
-		if _, code, err := do(http.MethodPatch, path+"/status", "application/merge-patch+json", patch); err != nil || code == http.StatusOK {
+		if _, code, err := do(http.MethodPatch, path+"/status", "application/merge-patch+json", patch); err != nil ||
+			code == http.StatusOK {
 			return err
 		}
 	}

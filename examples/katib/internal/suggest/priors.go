@@ -65,7 +65,8 @@ func (p *priors) get(ctx context.Context, x *experiment, logf func(string, ...an
 	if err != nil {
 		return nil, err
 	}
-	key := fmt.Sprintf("%q %q %q %q %v %v %s", x.prior, x.metric, x.limited, slices.Sorted(maps.Keys(x.context)), x.minimize, x.positive, b)
+	key := fmt.Sprintf("%q %q %q %q %v %v %s",
+		x.prior, x.metric, x.limited, slices.Sorted(maps.Keys(x.context)), x.minimize, x.positive, b)
 	p.mu.Lock()
 	l := p.known[key]
 	if l == nil {
@@ -160,7 +161,8 @@ func (x *experiment) learn(ctx context.Context, b []byte, logf func(string, ...a
 		delete(outputs.Outputs, lacking.Field)
 		delete(outputs.Context, lacking.Field)
 	}
-	logf("%s: %d tasks, %d evaluations, %d of them failed; %d were moved to the nearest step, %d passed over", x.prior.place, len(past.Tasks), past.Report.Accepted, past.Report.Failed, past.Report.Snapped, past.Report.PassedOver)
+	logf("%s: %d tasks, %d evaluations, %d of them failed; %d were moved to the nearest step, %d passed over",
+		x.prior.place, len(past.Tasks), past.Report.Accepted, past.Report.Failed, past.Report.Snapped, past.Report.PassedOver)
 	if n := past.Report.Skipped; n > 0 {
 		logf("%s: %d evaluations were left out, the first: %v", x.prior.place, n, past.Report.Errors[0])
 	}
@@ -183,7 +185,8 @@ func (x *experiment) read(r io.Reader, outputs history.Mapping) (*history.Result
 		return history.JSONLines{Space: x.space.Space, Mapping: outputs}.Read(r)
 	case ".json":
 		// Other experiments may have had other ranges.
-		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Outputs: slices.Sorted(maps.Keys(outputs.Outputs)), Direction: history.Maximize, Policy: history.Skip}
+		trials := history.Katib{Space: x.space.Space, Metric: x.metric, Outputs: slices.Sorted(maps.Keys(outputs.Outputs)),
+			Direction: history.Maximize, Policy: history.Skip}
 		if x.minimize {
 			trials.Direction = history.Minimize
 		}

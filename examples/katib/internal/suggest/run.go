@@ -89,7 +89,8 @@ func (r *run) decode(state string, prior *cmbo.Prior) error {
 
 // newRun takes up the run that the experiment's state describes, or begins one.
 func newRun(x *experiment, opts []cmbo.Option, prior *cmbo.Prior, logf func(string, ...any)) (*run, error) {
-	r := &run{experiment: x, ids: map[string]int{}, unclaimed: map[string][]int{}, evaluations: map[string]int{}, logf: logf}
+	r := &run{experiment: x, ids: map[string]int{}, unclaimed: map[string][]int{}, evaluations: map[string]int{},
+		logf: logf}
 	if x.state != "" {
 		err := r.decode(x.state, prior)
 		if err == nil {

@@ -54,7 +54,8 @@ type Service struct {
 // keeps each experiment's newest in memory, and in the folder states if that is
 // not empty.
 func New(algorithm, dir string, urls []string, states string, logger *log.Logger) *Service {
-	return &Service{Algorithm: algorithm, Log: logger, priors: priors{dir: dir, urls: urls}, dir: states, states: map[string]string{}}
+	return &Service{Algorithm: algorithm, Log: logger, priors: priors{dir: dir, urls: urls}, dir: states,
+		states: map[string]string{}}
 }
 
 // GetSuggestions returns exactly as many assignments as are asked for.
@@ -77,7 +78,8 @@ func (s *Service) logf(e *api.Experiment) func(string, ...any) {
 	}
 }
 
-func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, logf func(string, ...any)) (*api.GetSuggestionsReply, error) {
+func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest,
+	logf func(string, ...any)) (*api.GetSuggestionsReply, error) {
 	e := q.GetExperiment()
 	x, err := s.read(e)
 	switch {
@@ -139,7 +141,8 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 		AlgorithmSettings: []*api.AlgorithmSetting{{Name: stateSetting, Value: state}},
 	}}
 	for _, row := range rows {
-		reply.ParameterAssignments = append(reply.ParameterAssignments, &api.GetSuggestionsReply_ParameterAssignments{Assignments: x.space.assignments(row)})
+		reply.ParameterAssignments = append(reply.ParameterAssignments,
+			&api.GetSuggestionsReply_ParameterAssignments{Assignments: x.space.assignments(row)})
 	}
 	return reply, nil
 }
@@ -147,7 +150,8 @@ func (s *Service) suggest(ctx context.Context, q *api.GetSuggestionsRequest, log
 // ValidateAlgorithmSettings refuses what GetSuggestions could not serve. Katib
 // makes sure of an objective and of parameters itself, so only those that are
 // there are looked at.
-func (s *Service) ValidateAlgorithmSettings(ctx context.Context, q *api.ValidateAlgorithmSettingsRequest) (*api.ValidateAlgorithmSettingsReply, error) {
+func (s *Service) ValidateAlgorithmSettings(ctx context.Context,
+	q *api.ValidateAlgorithmSettingsRequest) (*api.ValidateAlgorithmSettingsReply, error) {
 	e := q.GetExperiment()
 	logf := s.logf(e)
 	if err := s.validate(ctx, e, logf); err != nil {

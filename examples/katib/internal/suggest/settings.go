@@ -161,7 +161,8 @@ func (x *experiment) constrain(value string) error {
 		}
 		limit, err := strconv.ParseFloat(strings.TrimSpace(number), 64)
 		if name = strings.TrimSpace(name); !found || err != nil || name == "" {
-			return fmt.Errorf("setting constraints has %q, which is not of the form latency<=5 or accuracy>=0.9", strings.TrimSpace(text))
+			return fmt.Errorf("setting constraints has %q, which is not of the form latency<=5 or accuracy>=0.9",
+				strings.TrimSpace(text))
 		}
 		if name == x.metric {
 			return fmt.Errorf("setting constraints has a limit on %q, which is the objective", name)
@@ -183,7 +184,8 @@ func (x *experiment) describe(value string) error {
 		name, v, found := strings.Cut(text, "=")
 		name, v = strings.TrimSpace(name), strings.TrimSpace(v)
 		if _, again := x.context[name]; !found || name == "" || v == "" || again {
-			return fmt.Errorf("setting context has %q, which is not of the form cores=8, or is there twice", strings.TrimSpace(text))
+			return fmt.Errorf("setting context has %q, which is not of the form cores=8, or is there twice",
+				strings.TrimSpace(text))
 		}
 		if number, err := strconv.ParseFloat(v, 64); err == nil {
 			x.context[name] = number
@@ -206,7 +208,8 @@ func (x *experiment) acquire(setting string, a acq.Func) error {
 }
 
 // options returns the options of the experiment's optimiser.
-func (s *Service) options(ctx context.Context, x *experiment, logf func(string, ...any)) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
+func (s *Service) options(ctx context.Context, x *experiment,
+	logf func(string, ...any)) (opts []cmbo.Option, prior *cmbo.Prior, err error) {
 	if x.prior.kind == "" {
 		if x.context != nil {
 			return nil, nil, fmt.Errorf("setting context says which past experiments this one is like, and there is neither a prior nor a history")
@@ -217,7 +220,8 @@ func (s *Service) options(ctx context.Context, x *experiment, logf func(string, 
 		return nil, nil, fmt.Errorf("%s %s: %w", x.prior.kind, x.prior.place, err)
 	}
 	if prior.Minimizes() != x.minimize {
-		return nil, nil, fmt.Errorf("%s %s: %w: one of it and the experiment minimises, the other maximises", x.prior.kind, x.prior.place, cmbo.ErrPriorMismatch)
+		return nil, nil, fmt.Errorf("%s %s: %w: one of it and the experiment minimises, the other maximises",
+			x.prior.kind, x.prior.place, cmbo.ErrPriorMismatch)
 	}
 	opts = append(slices.Clip(x.opts), cmbo.WithPrior(prior))
 	if x.context != nil {

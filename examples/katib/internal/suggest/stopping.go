@@ -41,7 +41,8 @@ func (s *Service) stopSettings(e *api.EarlyStoppingSpec) (stopSettings, error) {
 		case "start_step":
 			out.start = n
 		default:
-			return out, fmt.Errorf("setting %q of early stopping is not known; min_trials_required and start_step are", a.GetName())
+			return out, fmt.Errorf("setting %q of early stopping is not known; min_trials_required and start_step are",
+				a.GetName())
 		}
 	}
 	return out, nil
@@ -49,7 +50,8 @@ func (s *Service) stopSettings(e *api.EarlyStoppingSpec) (stopSettings, error) {
 
 // ValidateEarlyStoppingSettings refuses settings that GetEarlyStoppingRules could not
 // serve.
-func (s *Service) ValidateEarlyStoppingSettings(_ context.Context, q *api.ValidateEarlyStoppingSettingsRequest) (*api.ValidateEarlyStoppingSettingsReply, error) {
+func (s *Service) ValidateEarlyStoppingSettings(_ context.Context,
+	q *api.ValidateEarlyStoppingSettingsRequest) (*api.ValidateEarlyStoppingSettingsReply, error) {
 	if _, err := s.stopSettings(q.GetEarlyStopping()); err != nil {
 		return nil, refusal(invalid(err))
 	}
@@ -59,7 +61,8 @@ func (s *Service) ValidateEarlyStoppingSettings(_ context.Context, q *api.Valida
 // GetEarlyStoppingRules returns a rule for the trials suggested last, or none. Katib tests
 // it once, by the best value that a trial has reported until then. It follows from the
 // request and from what trials have reported to Katib.
-func (s *Service) GetEarlyStoppingRules(ctx context.Context, q *api.GetEarlyStoppingRulesRequest) (*api.GetEarlyStoppingRulesReply, error) {
+func (s *Service) GetEarlyStoppingRules(ctx context.Context,
+	q *api.GetEarlyStoppingRulesRequest) (*api.GetEarlyStoppingRulesReply, error) {
 	logf := s.logf(q.GetExperiment())
 	reply := &api.GetEarlyStoppingRulesReply{}
 	rule, err := s.rule(ctx, q, logf)
@@ -76,7 +79,8 @@ func (s *Service) GetEarlyStoppingRules(ctx context.Context, q *api.GetEarlyStop
 	return reply, nil
 }
 
-func (s *Service) rule(ctx context.Context, q *api.GetEarlyStoppingRulesRequest, logf func(string, ...any)) (*api.EarlyStoppingRule, error) {
+func (s *Service) rule(ctx context.Context, q *api.GetEarlyStoppingRulesRequest,
+	logf func(string, ...any)) (*api.EarlyStoppingRule, error) {
 	e := q.GetExperiment()
 	settings, err := s.stopSettings(e.GetSpec().GetEarlyStopping())
 	if err != nil {
@@ -144,7 +148,8 @@ func (r *run) rule(ctx context.Context, id, start, reports int) (rule *api.Early
 		}
 		if saved := chance * float64(reports-step); saved > most {
 			most = saved
-			rule = &api.EarlyStoppingRule{Name: r.metric, Value: strconv.FormatFloat(value, 'g', -1, 64), Comparison: api.ComparisonType_LESS, StartStep: int32(step)}
+			rule = &api.EarlyStoppingRule{Name: r.metric, Value: strconv.FormatFloat(value, 'g', -1, 64),
+				Comparison: api.ComparisonType_LESS, StartStep: int32(step)}
 		}
 	}
 	if rule != nil && r.minimize {
@@ -168,7 +173,8 @@ func (r *run) report(ctx context.Context, id int, values []float64) error {
 	best := math.NaN()
 	steps := shown(len(values))
 	for i, y := range values {
-		if better := y < best == r.minimize && y != best; -maxValue <= y && y <= maxValue && (!r.positive || y > 0) && (better || math.IsNaN(best)) {
+		if better := y < best == r.minimize && y != best; -maxValue <= y && y <= maxValue && (!r.positive || y > 0) &&
+			(better || math.IsNaN(best)) {
 			best = y
 		}
 		if math.IsNaN(best) || !slices.Contains(steps, i+1) {
@@ -197,7 +203,8 @@ func (l *logs) connect(address string) (*logClient, error) {
 	if address == "" {
 		return nil, errors.New("the request names no DB manager")
 	}
-	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()), grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxLog)))
+	c, err := grpc.NewClient(address, grpc.WithTransportCredentials(insecure.NewCredentials()),
+		grpc.WithDefaultCallOptions(grpc.MaxCallRecvMsgSize(maxLog)))
 	if err != nil {
 		return nil, fmt.Errorf("the DB manager %s: %w", address, err)
 	}
@@ -216,7 +223,8 @@ func (c *logClient) reported(ctx context.Context, trial, metric string) ([]float
 	if known {
 		return values, nil
 	}
-	reply, err := api.NewDBManagerClient(c.ClientConn).GetObservationLog(ctx, &api.GetObservationLogRequest{TrialName: trial, MetricName: metric})
+	reply, err := api.NewDBManagerClient(c.ClientConn).GetObservationLog(ctx,
+		&api.GetObservationLogRequest{TrialName: trial, MetricName: metric})
 	if err != nil {
 		if status.Code(err) == codes.Unavailable {
 			err = fmt.Errorf("%w: %w", errUnreachable, err)

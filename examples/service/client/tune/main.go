@@ -30,7 +30,8 @@ func main() {
 	defer stop()
 	t := &tuner{client: &client.Client{}, out: os.Stdout}
 	flag.StringVar(&t.client.Base, "addr", "http://127.0.0.1:8080", "`address` of the service")
-	flag.StringVar(&t.client.Token, "token", os.Getenv("SERVICE_TOKEN"), "`token` of the service; the environment variable SERVICE_TOKEN is better")
+	flag.StringVar(&t.client.Token, "token",
+		os.Getenv("SERVICE_TOKEN"), "`token` of the service; the environment variable SERVICE_TOKEN is better")
 	tokenFile := flag.String("token-file", "", "`file` with the token")
 	flag.StringVar(&t.study, "study", "branin", "`ID` of the study, which is created if it is not there")
 	flag.IntVar(&t.trials, "trials", 40, "`number` of trials of the study")
@@ -94,7 +95,8 @@ func (t *tuner) run(ctx context.Context, workers int) error {
 		return err
 	}
 	optimum := 0.397887
-	if _, err := t.client.CreateStudy(ctx, &api.NewStudy{ID: t.study, Space: space, Options: api.Options{Minimize: true}, Optimum: &optimum}); err != nil {
+	if _, err := t.client.CreateStudy(ctx, &api.NewStudy{ID: t.study, Space: space, Options: api.Options{Minimize: true},
+		Optimum: &optimum}); err != nil {
 		return err
 	}
 	known, err := t.client.Trials(ctx, t.study, "")
@@ -134,7 +136,8 @@ func (t *tuner) run(ctx context.Context, workers int) error {
 		fmt.Fprintln(t.out, "nothing was measured")
 		return nil
 	}
-	fmt.Fprintf(t.out, "best: %.6f at x=%.4f y=%.4f, trial %d; the minimum is %g\n", best.Y, best.X[0], best.X[1], best.Trial, optimum)
+	fmt.Fprintf(t.out, "best: %.6f at x=%.4f y=%.4f, trial %d; the minimum is %g\n",
+		best.Y, best.X[0], best.X[1], best.Trial, optimum)
 	fmt.Fprintf(t.out, "see %s/studies/%s\n", t.client.Base, t.study)
 	return nil
 }
@@ -192,5 +195,6 @@ func (t *tuner) report(worker int, trial api.Trial, y float64) {
 		return
 	}
 	t.best = min(t.best, y)
-	fmt.Fprintf(t.out, "worker %d  trial %3d  x=%8.4f y=%8.4f  value %10.4f  best %10.4f\n", worker, trial.ID, trial.X[0], trial.X[1], y, t.best)
+	fmt.Fprintf(t.out, "worker %d  trial %3d  x=%8.4f y=%8.4f  value %10.4f  best %10.4f\n",
+		worker, trial.ID, trial.X[0], trial.X[1], y, t.best)
 }

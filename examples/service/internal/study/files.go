@@ -27,7 +27,8 @@ func (e *FileError) Unwrap() error { return e.Err }
 
 // readFiles reads the tasks of files for a space. Without one, which a single
 // journal of Optuna may do, that tells it.
-func (m *Manager) readFiles(ctx context.Context, space *cmbo.Space, q *api.Learn) (*cmbo.Space, []cmbo.Task, []api.FileReport, error) {
+func (m *Manager) readFiles(ctx context.Context, space *cmbo.Space,
+	q *api.Learn) (*cmbo.Space, []cmbo.Task, []api.FileReport, error) {
 	if err := within("files", len(q.Files), m.limits.Files); err != nil {
 		return nil, nil, nil, err
 	}
@@ -51,7 +52,8 @@ func (m *Manager) readFiles(ctx context.Context, space *cmbo.Space, q *api.Learn
 
 func fileReport(format string, read *history.Result) api.FileReport {
 	r := &read.Report
-	out := api.FileReport{Format: format, Tasks: len(read.Tasks), Rows: r.Rows, Accepted: r.Accepted, Failed: r.Failed, Snapped: r.Snapped, Skipped: r.Skipped, PassedOver: r.PassedOver}
+	out := api.FileReport{Format: format, Tasks: len(read.Tasks), Rows: r.Rows, Accepted: r.Accepted, Failed: r.Failed,
+		Snapped: r.Snapped, Skipped: r.Skipped, PassedOver: r.PassedOver}
 	for _, e := range r.Errors {
 		out.Errors = append(out.Errors, e.Error())
 	}
@@ -79,7 +81,8 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		direction = history.Minimize
 	}
 	if f.Format == api.FormatOptuna {
-		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Seconds: f.Seconds, Policy: policy}
+		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Seconds: f.Seconds,
+			Policy: policy}
 		read, err := o.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
@@ -94,12 +97,14 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	case api.FormatCSV:
 		c = history.CSV{Space: space, TaskID: f.Task, Value: f.Value}
 	case api.FormatJSONLines:
-		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn, Policy: policy}
+		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn,
+			Policy: policy}
 		j.Mapping.Columns, j.Mapping.Defaults, j.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
 		j.Mapping.Outputs, j.Mapping.Context = f.Outputs, f.Context
 		return j.Read(strings.NewReader(f.Text))
 	case api.FormatKatib:
-		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)), Seconds: f.Seconds, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
+		read, err := history.Katib{Space: space, Metric: f.Value, Outputs: slices.Sorted(maps.Keys(f.Outputs)),
+			Seconds: f.Seconds, Direction: direction, Policy: policy}.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
 		}
@@ -131,6 +136,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	if f.Columns != nil {
 		c.Mapping.Columns = f.Columns
 	}
-	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs, c.Mapping.Context = f.Defaults, f.DecimalComma, f.Outputs, f.Context
+	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs, c.Mapping.Context = f.Defaults, f.DecimalComma,
+		f.Outputs, f.Context
 	return c.Read(strings.NewReader(f.Text))
 }

@@ -69,7 +69,8 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 }
 
 // past collects the tasks that a request names, within the limits, and their space.
-func (m *Manager) past(ctx context.Context, space *cmbo.Space, q *api.Learn) (*cmbo.Space, []cmbo.Task, []api.FileReport, error) {
+func (m *Manager) past(ctx context.Context, space *cmbo.Space,
+	q *api.Learn) (*cmbo.Space, []cmbo.Task, []api.FileReport, error) {
 	l := &m.limits
 	if space != nil || len(q.Files) != 1 || len(q.Tasks) > 0 {
 		if err := checkSpace(space, l); err != nil {
@@ -295,7 +296,8 @@ func (m *Manager) Prior(ctx context.Context, ref string) (PriorInfo, error) {
 	}
 	m.priors.mu.Lock()
 	defer m.priors.mu.Unlock()
-	return PriorInfo{PriorFile: PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]}, Prior: prior}, nil
+	return PriorInfo{PriorFile: PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]},
+		Prior: prior}, nil
 }
 
 // EncodedPrior returns the encoded form of the prior of a name or a digest.

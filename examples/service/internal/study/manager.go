@@ -142,7 +142,8 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 			return fmt.Errorf("%w: it is the log of study %q", disk.ErrDamaged, rs[0].Study.ID)
 		}
 		if n := lines(rs); n < newest.Lines {
-			return fmt.Errorf("%w: the log ends after line %d of the journal, and line %d was acknowledged", disk.ErrDamaged, n, newest.Lines)
+			return fmt.Errorf("%w: the log ends after line %d of the journal, and line %d was acknowledged",
+				disk.ErrDamaged, n, newest.Lines)
 		}
 		return nil
 	})
@@ -250,7 +251,8 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 			return nil, err
 		}
 	}
-	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options, q.Objective, q.Unit
+	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options,
+		q.Objective, q.Unit
 	s := newStudy(h, m.limits, m.turns)
 	opts = append(opts, m.describe(s, prior)...)
 	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, opts) })

@@ -41,7 +41,8 @@ type priors struct {
 func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error) {
 	p := &priors{
 		fs: fsys, dir: dir, names: names, limits: limits,
-		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{}, decoding: map[string]chan struct{}{}, fitted: map[string]string{},
+		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{},
+		decoding: map[string]chan struct{}{}, fitted: map[string]string{},
 	}
 	digests, err := disk.List(fsys, dir, priorSuffix)
 	if err != nil {
@@ -190,7 +191,8 @@ func decodePrior(ctx context.Context, b []byte, l *Limits) (*cmbo.Prior, error) 
 // decodeKept decodes a prior that was kept, whatever the limits were then.
 func decodeKept(ctx context.Context, b []byte) (*cmbo.Prior, error) {
 	const any = math.MaxInt
-	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any, Entries: math.MaxInt64}
+	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any,
+		Entries: math.MaxInt64}
 	return limits.Decode(ctx, bytes.NewReader(b))
 }
 
@@ -213,7 +215,8 @@ func (p *priors) encoded(ref string) ([]byte, error) {
 // forSpace returns the prior in the form that suits studies over a space. For a
 // list of candidates it is made once, so that studies over one list share it, and has the
 // digest it had.
-func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string, space *cmbo.Space) (*cmbo.Prior, string, error) {
+func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
+	space *cmbo.Space) (*cmbo.Prior, string, error) {
 	if space.NumCandidates() == 0 {
 		return prior, digest, nil
 	}

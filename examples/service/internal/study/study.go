@@ -331,7 +331,8 @@ func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, 
 // Report adds a value to the curve of a trial and says what it tells of the end. Once the
 // value is on disk the request has succeeded: the prospect is nil if the model failed or
 // took too long, and for a request that is repeated after a restart.
-func (s *Study) Report(ctx context.Context, q Request, trial, step int, y float64) (p *cmbo.Prospect, again bool, err error) {
+func (s *Study) Report(ctx context.Context, q Request, trial, step int,
+	y float64) (p *cmbo.Prospect, again bool, err error) {
 	outside := space.CheckValue(y) != nil
 	if outside { // JSON has no infinite values, for which those beyond 1e150 stand
 		y = math.Copysign(math.Inf(1), y)
@@ -447,7 +448,8 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast
 }
 
 // each asks the model for something at each point when run lets it.
-func (s *Study) each(ctx context.Context, points [][]float64, run func(context.Context, func() error) error, ask func(x []float64) error) error {
+func (s *Study) each(ctx context.Context, points [][]float64, run func(context.Context, func() error) error,
+	ask func(x []float64) error) error {
 	if err := s.enter(ctx, s.model); err != nil {
 		return err
 	}

@@ -191,7 +191,8 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 	for _, e := range events {
 		switch e.Kind {
 		case "asked":
-			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights, Distances: e.Distances, Deadline: Deadline{At: r.Deadline, Fail: r.Fail}}
+			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights, Distances: e.Distances,
+				Deadline: Deadline{At: r.Deadline, Fail: r.Fail}}
 			if e.Index != nil {
 				t.Index = *e.Index
 			}
@@ -235,7 +236,8 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 
 // note adds an event that was applied to the history.
 func (v *view) note(e event) {
-	h := api.Event{Number: len(v.history) + 1, Kind: e.Kind, Trial: e.Trial, Observations: len(v.observations), Open: v.counts.Open}
+	h := api.Event{Number: len(v.history) + 1, Kind: e.Kind, Trial: e.Trial, Observations: len(v.observations),
+		Open: v.counts.Open}
 	if e.Kind == api.Told || e.Kind == api.EventObserved || e.Kind == api.EventReported {
 		h.Y, h.Step = e.Y, e.Step
 	}

@@ -31,7 +31,8 @@ type Turns struct {
 // New returns turns for so many processors.
 func New(processors int) *Turns {
 	return &Turns{
-		quick: make(chan struct{}, 4*processors), slow: make(chan struct{}, processors), jobs: make(chan struct{}, processors),
+		quick: make(chan struct{}, 4*processors), slow: make(chan struct{}, processors),
+		jobs:      make(chan struct{}, processors),
 		quickTime: quickTime,
 	}
 }

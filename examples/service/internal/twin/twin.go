@@ -97,11 +97,14 @@ func makeKinds() ([]Kind, error) {
 	counts := cmbo.WithCandidateCounts(sobol, local)
 	return []Kind{
 		{
-			Name:    "plain",
-			Study:   api.NewStudy{Space: mixed, Options: api.Options{Seed: &seed, Minimize: true, Acquisition: "EI", Initial: &initial, Sobol: &sobol, Local: &local}},
-			Options: []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithMinimize(), cmbo.WithAcquisition(cmbo.EI()), cmbo.WithInitial(initial), counts},
+			Name: "plain",
+			Study: api.NewStudy{Space: mixed, Options: api.Options{Seed: &seed, Minimize: true, Acquisition: "EI",
+				Initial: &initial, Sobol: &sobol, Local: &local}},
+			Options: []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithMinimize(), cmbo.WithAcquisition(cmbo.EI()),
+				cmbo.WithInitial(initial), counts},
 		},
-		{Name: "few", Study: api.NewStudy{Space: few, Options: api.Options{Initial: &initial}}, Options: []cmbo.Option{cmbo.WithInitial(initial)}},
+		{Name: "few", Study: api.NewStudy{Space: few, Options: api.Options{Initial: &initial}},
+			Options: []cmbo.Option{cmbo.WithInitial(initial)}},
 		{
 			Name: "prior", Prior: prior, Past: "past",
 			Study:   api.NewStudy{Space: space, Prior: digest, Options: api.Options{Sobol: &sobol, Local: &local}},

@@ -31,10 +31,14 @@ type Access struct {
 }
 
 var (
-	errHost   = &webError{http.StatusMisdirectedRequest, api.Detail{Code: "host", Message: "the service does not answer to this name; its flag -host adds one"}}
-	errOrigin = &webError{http.StatusForbidden, api.Detail{Code: "origin", Message: "pages of another origin may not use the service"}}
-	errRead   = &webError{http.StatusForbidden, api.Detail{Code: "read_only", Message: "this token is good for reading alone"}}
-	errToken  = &webError{http.StatusUnauthorized, api.Detail{Code: "token", Message: "the service's token is missing or wrong"}}
+	errHost = &webError{http.StatusMisdirectedRequest,
+		api.Detail{Code: "host", Message: "the service does not answer to this name; its flag -host adds one"}}
+	errOrigin = &webError{http.StatusForbidden,
+		api.Detail{Code: "origin", Message: "pages of another origin may not use the service"}}
+	errRead = &webError{http.StatusForbidden,
+		api.Detail{Code: "read_only", Message: "this token is good for reading alone"}}
+	errToken = &webError{http.StatusUnauthorized,
+		api.Detail{Code: "token", Message: "the service's token is missing or wrong"}}
 )
 
 // admit fails if a request is not to be answered.
@@ -126,5 +130,6 @@ func same(shown, token string) bool {
 // reads reports whether a request changes nothing: those to predict have a body.
 func reads(r *http.Request) bool {
 	return r.Method == http.MethodGet || r.Method == http.MethodHead ||
-		r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/studies/") && strings.HasSuffix(r.URL.Path, "/predict")
+		r.Method == http.MethodPost && strings.HasPrefix(r.URL.Path, "/v1/studies/") &&
+			strings.HasSuffix(r.URL.Path, "/predict")
 }

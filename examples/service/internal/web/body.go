@@ -42,7 +42,8 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 		want = binaryKind
 	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != want {
-		return nil, done, &webError{http.StatusUnsupportedMediaType, api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
+		return nil, done, &webError{http.StatusUnsupportedMediaType,
+			api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}
 	}
 	body := http.MaxBytesReader(w, r.Body, limit)
 	n := r.ContentLength // -1 if it is not known
@@ -75,12 +76,14 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 
 func tooLarge(limit int64) error {
 	return &webError{http.StatusRequestEntityTooLarge, api.Detail{
-		Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit), Where: &api.Where{Limit: int(limit)}}}
+		Code: "too_large", Message: fmt.Sprintf("the body has more than %d bytes", limit),
+		Where: &api.Where{Limit: int(limit)}}}
 }
 
 // readLarge reads a body into room that grows with it: the buffer is at most twice as
 // large as what has arrived.
-func (s *Server) readLarge(ctx context.Context, conn *http.ResponseController, body io.Reader, g *guest) ([]byte, error) {
+func (s *Server) readLarge(ctx context.Context, conn *http.ResponseController, body io.Reader,
+	g *guest) ([]byte, error) {
 	b := make([]byte, 0, smallBody)
 	left := bodyTime
 	for {
@@ -168,7 +171,8 @@ func (q *request) number(name string, value, least, most int) (int, error) {
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {
 		return 0, &webError{http.StatusBadRequest, api.Detail{
-			Code: "bad_request", Message: fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most), Where: &api.Where{Field: name}}}
+			Code: "bad_request", Message: fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most),
+			Where: &api.Where{Field: name}}}
 	}
 	return n, nil
 }

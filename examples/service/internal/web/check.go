@@ -21,7 +21,8 @@ func (s *Server) check(q *request) (int, any, error) {
 		Difference: finite(r.Difference), StandardError: finite(r.StandardError), Reversed: r.Reversed, Files: files,
 	}
 	for _, t := range r.Tasks {
-		out.Tasks = append(out.Tasks, api.CheckedTask{ID: t.ID, With: replay(t.With), Without: replay(t.Without), Transfer: *transfer(&t.Transfer)})
+		out.Tasks = append(out.Tasks, api.CheckedTask{ID: t.ID, With: replay(t.With), Without: replay(t.Without),
+			Transfer: *transfer(&t.Transfer)})
 	}
 	return http.StatusOK, out, nil
 }

@@ -30,8 +30,10 @@ func badRequest(code, format string, args ...any) error {
 }
 
 var (
-	errNotServed = &webError{http.StatusNotFound, api.Detail{Code: "not_served", Message: "nothing is served under this path"}}
-	errMethod    = &webError{http.StatusMethodNotAllowed, api.Detail{Code: "method", Message: "the path does not take this method"}}
+	errNotServed = &webError{http.StatusNotFound,
+		api.Detail{Code: "not_served", Message: "nothing is served under this path"}}
+	errMethod = &webError{http.StatusMethodNotAllowed,
+		api.Detail{Code: "method", Message: "the path does not take this method"}}
 )
 
 // answers tells which status and code belong to an error; the first that
@@ -164,7 +166,8 @@ func where(err error) *api.Where {
 
 // notJSON describes what encoding/json did not like.
 func notJSON(err error) (api.Detail, bool) {
-	d := api.Detail{Code: "json", Message: "the body is not the JSON expected: " + strings.TrimPrefix(err.Error(), "json: ")}
+	d := api.Detail{Code: "json", Message: "the body is not the JSON expected: " + strings.TrimPrefix(err.Error(),
+		"json: ")}
 	var syntax *json.SyntaxError
 	var kind *json.UnmarshalTypeError
 	switch {

@@ -30,7 +30,8 @@ func (s *Server) events(q *request) (int, any, error) {
 	}
 	if id := q.Header.Get("Last-Event-ID"); id != "" {
 		if after, err = strconv.Atoi(id); err != nil || after < 0 {
-			return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request", Message: "Last-Event-ID must be the number of an event", Where: &api.Where{Field: "Last-Event-ID"}}}
+			return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request",
+				Message: "Last-Event-ID must be the number of an event", Where: &api.Where{Field: "Last-Event-ID"}}}
 		}
 	}
 	return http.StatusOK, stream(func(w http.ResponseWriter) {

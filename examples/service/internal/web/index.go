@@ -15,7 +15,8 @@ import (
 func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	p := plot.NewPage("Studies")
 	p.Refresh(s.Refresh)
-	studies := &plot.Table{Columns: plot.Titled("study", "best", "better", "open", "told", "failed", "observations", "prior")}
+	studies := &plot.Table{Columns: plot.Titled("study", "best", "better", "open", "told", "failed", "observations",
+		"prior")}
 	for _, t := range s.Studies.Studies() {
 		m := summary(t)
 		row := []plot.Cell{plot.Link(m.ID, "/studies/"+m.ID)}
@@ -30,7 +31,8 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		if m.Minimize {
 			goal = "smaller"
 		}
-		studies.Rows = append(studies.Rows, append(row, best, plot.Str(goal), count(m.Trials.Open), count(m.Trials.Told), count(m.Trials.Failed), count(m.Observations), plot.Str(priorLabel(m))))
+		studies.Rows = append(studies.Rows, append(row, best, plot.Str(goal), count(m.Trials.Open), count(m.Trials.Told),
+			count(m.Trials.Failed), count(m.Observations), plot.Str(priorLabel(m))))
 	}
 	if studies.Rows == nil {
 		p.Text("There are none yet. Create one with `POST /v1/studies`.")
@@ -46,7 +48,8 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		Columns: plot.Titled("name", "digest", "KiB"),
 	}
 	for _, f := range files {
-		priors.Rows = append(priors.Rows, []plot.Cell{plot.Str(strings.Join(f.Names, ", ")), plot.Str(shortDigest(f.Digest)), plot.Num(float64(f.Bytes)/1024, 1)})
+		priors.Rows = append(priors.Rows, []plot.Cell{plot.Str(strings.Join(f.Names, ", ")),
+			plot.Str(shortDigest(f.Digest)), plot.Num(float64(f.Bytes)/1024, 1)})
 	}
 	if priors.Rows != nil {
 		p.Section("Priors")

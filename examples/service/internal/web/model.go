@@ -164,22 +164,27 @@ func importanceChart(p *plot.Page, a *study.Advice) {
 	if a == nil || len(a.Importance) < 2 {
 		return
 	}
-	most := slices.SortedStableFunc(slices.Values(a.Importance), func(a, b cmbo.Importance) int { return cmp.Compare(b.Total, a.Total) })
+	most := slices.SortedStableFunc(slices.Values(a.Importance),
+		func(a, b cmbo.Importance) int { return cmp.Compare(b.Total, a.Total) })
 	if most[0].Total == 0 {
 		return
 	}
 	most = most[:min(len(most), shownParams)]
-	c := &plot.Chart{X: plot.Axis{Label: "share of the variance", Min: 0, Max: 1}, Y: plot.Axis{Names: make([]string, len(most))}}
-	alone, total := plot.Series{Name: "alone", Style: 1, Points: true}, plot.Series{Name: "with others, too", Style: 3, Points: true}
+	c := &plot.Chart{X: plot.Axis{Label: "share of the variance", Min: 0, Max: 1},
+		Y: plot.Axis{Names: make([]string, len(most))}}
+	alone, total := plot.Series{Name: "alone", Style: 1, Points: true},
+		plot.Series{Name: "with others, too", Style: 3, Points: true}
 	for k, i := range most {
 		y := float64(len(most) - 1 - k)
 		c.Y.Names[len(most)-1-k] = i.Param
-		c.Series = append(c.Series, plot.Series{X: []float64{0, i.First}, Y: []float64{y, y}, Plain: true, Bold: true, Style: 1})
+		c.Series = append(c.Series, plot.Series{X: []float64{0, i.First}, Y: []float64{y, y}, Plain: true, Bold: true,
+			Style: 1})
 		alone.X, alone.Y = append(alone.X, i.First), append(alone.Y, y)
 		total.X, total.Y = append(total.X, i.Total), append(total.Y, y)
 	}
 	c.Series = append(c.Series, alone, total)
-	p.Figure("How much of what the model says of the space follows from each parameter.", &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 40 + 24*float64(len(most))})
+	p.Figure("How much of what the model says of the space follows from each parameter.",
+		&plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 40 + 24*float64(len(most))})
 }
 
 // modelName is how the legend calls what the model says.
@@ -196,7 +201,8 @@ func bars(s *study.Slice, axis limits) []plot.Series {
 		if axis.clamp(q.Median) == q.Median {
 			medians.X, medians.Y = append(medians.X, x), append(medians.Y, q.Median)
 		}
-		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{axis.clamp(q.Low), axis.clamp(q.High)}, Plain: true, Bold: true, Style: style})
+		out = append(out, plot.Series{X: []float64{x, x}, Y: []float64{axis.clamp(q.Low), axis.clamp(q.High)}, Plain: true,
+			Bold: true, Style: style})
 	}
 	return append(out, medians)
 }

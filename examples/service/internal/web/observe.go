@@ -86,10 +86,12 @@ func newMeters(s *Server) *meters {
 			Name: "cmbo_http_requests_total", Help: "Requests answered, by route, method and status.",
 		}, []string{"route", "method", "status"}),
 		duration: prometheus.NewHistogramVec(prometheus.HistogramOpts{
-			Name: "cmbo_http_request_duration_seconds", Help: "Time until a request was answered, waiting for proposals and for the disk included.",
+			Name:    "cmbo_http_request_duration_seconds",
+			Help:    "Time until a request was answered, waiting for proposals and for the disk included.",
 			Buckets: []float64{.001, .003, .01, .03, .1, .3, 1, 3, 10, 30, 60},
 		}, []string{"route", "method"}),
-		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "cmbo_http_requests_in_flight", Help: "Requests under way."}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "cmbo_http_requests_in_flight",
+			Help: "Requests under way."}),
 	}
 	bodies := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "cmbo_http_bodies_bytes", Help: "Memory that large bodies have, of -max-bodies.",
@@ -184,7 +186,8 @@ func (s *Server) watched(w http.ResponseWriter, r *http.Request, serve func(*res
 			level = slog.LevelDebug
 		}
 		attrs := []slog.Attr{
-			slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", out.status),
+			slog.String("request", id), slog.String("method", r.Method), slog.String("path", r.URL.Path),
+			slog.Int("status", out.status),
 			slog.Duration("took", took), slog.Int("bytes", out.bytes), slog.String("remote", r.RemoteAddr),
 		}
 		if out.code != "" {

@@ -37,8 +37,9 @@ var librarySchemas = object{
 		"type": "object", "required": []string{"name", "kind"}, "additionalProperties": false, "description": "A parameter.",
 		"properties": object{
 			"name": object{"type": "string"},
-			"kind": object{"type": "string", "enum": []string{"float", "logfloat", "int", "logint", "ordinal", "categorical", "bool"}},
-			"lo":   object{"type": "number"}, "hi": object{"type": "number"},
+			"kind": object{"type": "string", "enum": []string{"float", "logfloat", "int", "logint", "ordinal", "categorical",
+				"bool"}},
+			"lo": object{"type": "number"}, "hi": object{"type": "number"},
 			"step":    object{"type": "number", "description": "of float and int"},
 			"choices": object{"type": "array", "items": object{"type": "string"}, "description": "of categorical"},
 			"values":  object{"type": "array", "items": object{"type": "number"}, "description": "of ordinal"},
@@ -212,8 +213,9 @@ func (s *Server) description() object {
 		"paths":    paths,
 		"security": []any{object{"token": []any{}}},
 		"components": object{
-			"schemas":         d.schemas,
-			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer", "description": "where the service was started with one"}},
+			"schemas": d.schemas,
+			"securitySchemes": object{"token": object{"type": "http", "scheme": "bearer",
+				"description": "where the service was started with one"}},
 		},
 	}
 }

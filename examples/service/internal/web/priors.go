@@ -48,7 +48,8 @@ func (s *Server) adopt(q *request) (int, any, error) {
 	if err != nil {
 		return 0, nil, err
 	}
-	out := api.Adopted{Prior: prior(p), Adoption: api.Adoption{Text: a.String(), Rows: a.Rows, Snapped: a.Snapped, Filled: a.Filled, Dropped: a.Dropped, Outside: len(a.Outside)}}
+	out := api.Adopted{Prior: prior(p), Adoption: api.Adoption{Text: a.String(), Rows: a.Rows, Snapped: a.Snapped,
+		Filled: a.Filled, Dropped: a.Dropped, Outside: len(a.Outside)}}
 	for _, e := range a.Outside[:min(len(a.Outside), maxProblems)] {
 		out.Adoption.Problems = append(out.Adoption.Problems, text(e))
 	}

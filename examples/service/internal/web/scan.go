@@ -108,7 +108,8 @@ func (f *frame) take(quoted []byte) error {
 		return err
 	}
 	if f.meet(key) {
-		return &webError{http.StatusBadRequest, api.Detail{Code: "json", Message: fmt.Sprintf("the key %q is there twice", key), Where: &api.Where{Field: key}}}
+		return &webError{http.StatusBadRequest,
+			api.Detail{Code: "json", Message: fmt.Sprintf("the key %q is there twice", key), Where: &api.Where{Field: key}}}
 	}
 	if f.free {
 		return nil

@@ -102,8 +102,10 @@ func (s *Server) serve(w *response, r *http.Request) {
 			if v == http.ErrAbortHandler {
 				panic(v)
 			}
-			s.logFor(r.Context()).Error("panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
-			s.reply(w, http.StatusInternalServerError, &api.Error{Error: api.Detail{Code: "internal", Message: "the service failed; its log says more"}})
+			s.logFor(r.Context()).Error("panic", "method", r.Method, "path", r.URL.Path, "panic", v, "stack",
+				string(debug.Stack()))
+			s.reply(w, http.StatusInternalServerError,
+				&api.Error{Error: api.Detail{Code: "internal", Message: "the service failed; its log says more"}})
 		}
 	}()
 	if err := s.admit(w, r); err != nil {

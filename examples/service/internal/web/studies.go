@@ -43,7 +43,8 @@ func best(t *study.Study, m study.Summary) *api.Best {
 	if m.Best == nil {
 		return nil
 	}
-	return &api.Best{X: m.Best.X, Config: config(t.Space(), m.Best.X), Y: m.Best.Y, Trial: m.Best.Trial, Outputs: m.Best.Outputs}
+	return &api.Best{X: m.Best.X, Config: config(t.Space(), m.Best.X), Y: m.Best.Y, Trial: m.Best.Trial,
+		Outputs: m.Best.Outputs}
 }
 
 // config names the values of a row of the space.
@@ -146,7 +147,8 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 			out.Importance = append(out.Importance, api.Importance(i))
 		}
 		if r := &a.Recommended; r.X != nil {
-			out.Recommendation = &api.Recommendation{Text: r.String(), X: r.X, Config: config(t.Space(), r.X), Mean: finite(r.Mean), SD: finite(r.SD), Values: r.Values}
+			out.Recommendation = &api.Recommendation{Text: r.String(), X: r.X, Config: config(t.Space(), r.X),
+				Mean: finite(r.Mean), SD: finite(r.SD), Values: r.Values}
 		}
 	}
 	if ok {
@@ -164,17 +166,20 @@ func (s *Server) diagnostics(q *request) (int, any, error) {
 func transfer(t *cmbo.Transfer) *api.Transfer {
 	out := &api.Transfer{Verdict: t.Verdict.String(), Text: t.String(), Values: t.Values}
 	for _, s := range t.Hypotheses {
-		out.Shares = append(out.Shares, api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass, Reversed: s.Reversed})
+		out.Shares = append(out.Shares, api.Share{Level: s.Level.String(), Tasks: s.Tasks, Mass: s.Mass,
+			Reversed: s.Reversed})
 	}
 	return out
 }
 
 func calibration(c *cmbo.Calibration) *api.Calibration {
-	return &api.Calibration{Text: c.String(), Values: len(c.Forecasts), Coverage: finite(c.Coverage), LogScore: finite(c.LogScore)}
+	return &api.Calibration{Text: c.String(), Values: len(c.Forecasts), Coverage: finite(c.Coverage),
+		LogScore: finite(c.LogScore)}
 }
 
 func outlook(u *cmbo.Outlook) *api.Outlook {
-	return &api.Outlook{Text: u.String(), Next: finite(u.Next), Most: finite(u.Most), Gained: finite(u.Gained), Feasible: finite(u.Feasible), Spent: finite(u.Spent), Left: finite(u.Left)}
+	return &api.Outlook{Text: u.String(), Next: finite(u.Next), Most: finite(u.Most), Gained: finite(u.Gained),
+		Feasible: finite(u.Feasible), Spent: finite(u.Spent), Left: finite(u.Left)}
 }
 
 // lastStep tells of a step at the point that was chosen.
@@ -189,6 +194,7 @@ func lastStep(st *cmbo.Step) *api.Step {
 		Trial: st.Trial, Candidates: len(st.Mean),
 		Mean: at(st.Mean), SD: at(st.SD), Score: at(st.Scores),
 		Weights: st.Weights, Jitter: finite(st.Jitter),
-		Parameters: finites(st.Parameters), NoiseVariance: finite(st.NoiseVariance), Shift: finite(st.Shift), Scale: finite(st.Scale),
+		Parameters: finites(st.Parameters), NoiseVariance: finite(st.NoiseVariance), Shift: finite(st.Shift),
+		Scale: finite(st.Scale),
 	}
 }

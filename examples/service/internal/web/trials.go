@@ -52,7 +52,8 @@ const longest = 10 * 365.25 * 24 * 3600
 // deadline reads when the trials asked for end by themselves.
 func (s *Server) deadline(a *api.Ask) (study.Deadline, error) {
 	wrong := func(field, message string) (study.Deadline, error) {
-		return study.Deadline{}, &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
+		return study.Deadline{}, &webError{http.StatusBadRequest,
+			api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
 	}
 	var d study.Deadline
 	switch {
@@ -128,7 +129,8 @@ func (s *Server) ask(q *request) (int, any, error) {
 }
 
 // end answers the trial that the path names by f.
-func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Request, id int) (study.Reply, bool, error)) (int, any, error) {
+func (s *Server) end(q *request, body any,
+	f func(t *study.Study, r study.Request, id int) (study.Reply, bool, error)) (int, any, error) {
 	return s.about(q, body, func(t *study.Study, r study.Request, id int) (any, bool, error) {
 		_, again, err := f(t, r, id)
 		if err != nil {
@@ -140,7 +142,8 @@ func (s *Server) end(q *request, body any, f func(t *study.Study, r study.Reques
 }
 
 // about does what f does with the trial that the path names, and replies what it returns.
-func (s *Server) about(q *request, body any, f func(t *study.Study, r study.Request, id int) (any, bool, error)) (int, any, error) {
+func (s *Server) about(q *request, body any,
+	f func(t *study.Study, r study.Request, id int) (any, bool, error)) (int, any, error) {
 	t, r, err := s.posted(q, body)
 	if err != nil {
 		return 0, nil, err
@@ -152,7 +155,8 @@ func (s *Server) about(q *request, body any, f func(t *study.Study, r study.Requ
 	reply, again, err := f(t, r, id)
 	if err != nil {
 		if tr, known := t.Trial(id); known && errors.Is(err, cmbo.ErrTrialClosed) {
-			return 0, nil, &webError{http.StatusConflict, api.Detail{Code: "trial_closed", Message: fmt.Sprintf("trial %d was %s", id, tr.Status), Where: &api.Where{Trial: id, Status: tr.Status}}}
+			return 0, nil, &webError{http.StatusConflict, api.Detail{Code: "trial_closed",
+				Message: fmt.Sprintf("trial %d was %s", id, tr.Status), Where: &api.Where{Trial: id, Status: tr.Status}}}
 		}
 		return 0, nil, err
 	}
@@ -162,7 +166,8 @@ func (s *Server) about(q *request, body any, f func(t *study.Study, r study.Requ
 // measured checks what was measured.
 func measured(y, noise *float64, outputs api.Values) (study.Measured, error) {
 	missing := func(field, message string) error {
-		return &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
+		return &webError{http.StatusBadRequest,
+			api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
 	}
 	if y == nil {
 		return study.Measured{}, missing("y", "y is missing, the value measured")
@@ -216,7 +221,8 @@ func (s *Server) report(q *request) (int, any, error) {
 			missing bool
 		}{{"step", body.Step == nil}, {"y", body.Y == nil}} {
 			if field.missing {
-				return nil, false, &webError{http.StatusBadRequest, api.Detail{Code: "bad_value", Message: field.name + " is missing", Where: &api.Where{Field: field.name}}}
+				return nil, false, &webError{http.StatusBadRequest,
+					api.Detail{Code: "bad_value", Message: field.name + " is missing", Where: &api.Where{Field: field.name}}}
 			}
 		}
 		p, again, err := t.Report(q.Context(), r, id, *body.Step, *body.Y)
@@ -324,7 +330,8 @@ func (s *Server) listTrials(q *request) (int, any, error) {
 	}
 	status := q.URL.Query().Get("status")
 	if status != "" && !slices.Contains([]string{api.Open, api.Told, api.Failed, api.Cancelled, api.Stopped}, status) {
-		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request", Message: "status must be open, told, failed, cancelled or stopped", Where: &api.Where{Field: "status"}}}
+		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request",
+			Message: "status must be open, told, failed, cancelled or stopped", Where: &api.Where{Field: "status"}}}
 	}
 	list, more := t.Trials(status, after, limit)
 	out := api.Trials{Trials: []api.Trial{}, More: more}

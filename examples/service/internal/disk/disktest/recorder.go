@@ -122,7 +122,8 @@ func (o *op) change(content []byte, n int) []byte {
 }
 
 // eachContent yields a file system for each content that the named nodes may have.
-func eachContent(names map[string]int, synced map[int][]byte, pending map[int][]op, grain int, yield func(*FS) bool) bool {
+func eachContent(names map[string]int, synced map[int][]byte, pending map[int][]op, grain int,
+	yield func(*FS) bool) bool {
 	nodes := slices.Compact(slices.Sorted(maps.Values(names)))
 	content := map[int][]byte{}
 	var each func(i int) bool
