@@ -100,7 +100,7 @@ func newScale(a *Axis, data extent, nice bool, count int) *scale {
 		s.lo, s.hi, nice = a.Min, a.Max, false
 	case !data.any && s.log:
 		s.lo, s.hi = 0.1, 1
-	case !data.any:
+	case !data.any, a.Zero && data == extent{any: true}:
 		s.lo, s.hi = 0, 1
 	case a.Zero && !s.log:
 		s.lo, s.hi = min(s.lo, 0), max(s.hi, 0)

@@ -145,6 +145,7 @@ func TestTicks(t *testing.T) {
 		{"small", Axis{}, 0, 4e-8, true, 4, "0 10⁻⁸ 2×10⁻⁸ 3×10⁻⁸ 4×10⁻⁸"},
 		{"whole numbers", Axis{Integer: true}, 2, 4, false, 8, "2 3 4"},
 		{"with zero", Axis{Zero: true}, 30, 40, true, 4, "0 10 20 30 40"},
+		{"with zero alone", Axis{Zero: true}, 0, 0, true, 4, "0.0 0.5 1.0"},
 		{"fixed", Axis{Min: 0, Max: 1}, 0.4, 3, true, 2, "0.0 0.5 1.0"},
 		{"swapped limits count as none", Axis{Min: 1, Max: 0}, 0, 4, true, 4, "0 1 2 3 4"},
 		{"constant", Axis{}, 3, 3, true, 4, "2.6 2.8 3.0 3.2 3.4"},
