@@ -65,6 +65,9 @@ func TestPriorRoundTrip(t *testing.T) {
 	q, err := p.Reindex(ctx, list)
 	require.NoError(t, err)
 	check(t, q, list, f)
+	again, err := q.Reindex(ctx, list)
+	require.NoError(t, err)
+	require.Same(t, q, again)
 	check(t, learn(t, mixed, tasks, cmbo.WithIndexPoints(12), cmbo.WithMinimize()), mixed, func(x []float64) float64 { return x[0] + x[3] })
 }
 

@@ -7,6 +7,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/stretchr/testify/require"
@@ -136,12 +137,11 @@ func TestOutlookByRecord(t *testing.T) {
 			for i, ob := range obs {
 				if at := i - (len(obs) - len(calibration.Forecasts)); at >= 0 {
 					f := calibration.Forecasts[at]
-					b := belief{mean: f.Mean, sd: f.SD, median: f.Mean, log: false}
+					p := promise{acq.ExpectedImprovement(-f.Mean, f.SD, -best), max(best-ob.Y, 0)}
 					if positive {
 						s := math.Sqrt(math.Log1p(f.SD * f.SD / f.Mean / f.Mean))
-						b = belief{mean: math.Log(f.Mean) - s*s/2, sd: s, median: math.Log(f.Mean) - s*s/2, log: true}
+						p.expected = best * o.config.meanWorth(math.Log(best/f.Mean)+s*s/2, s)
 					}
-					p := promise{o.config.expectedGain(b, best), max(best-ob.Y, 0)}
 					if kind == "limited" {
 						p.expected *= holds[ob.Trial]
 					}

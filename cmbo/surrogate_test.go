@@ -90,3 +90,24 @@ func TestForecastsOfSurrogate(t *testing.T) {
 		require.ErrorContains(t, err, "forecast of value 4: ")
 	}
 }
+
+// TestStepOfPlain: a step without a past tells the parameters, and what a point that was measured
+// twice without noise needed.
+func TestStepOfPlain(t *testing.T) {
+	list, rows := grid(t, 4)
+	for repeats := range 2 {
+		o := newOptimizer(t, list, cmbo.WithNoiseVariance(1e-30), cmbo.WithInitial(0))
+		for k := range 5 - repeats {
+			require.NoError(t, o.Observe(rows[k], float64(k%3)))
+		}
+		for range repeats {
+			require.NoError(t, o.Observe(rows[0], 0))
+		}
+		_, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		require.Equal(t, repeats > 0, step.Jitter > 0)
+		require.NotEmpty(t, step.Parameters)
+	}
+}

@@ -58,6 +58,7 @@ func TestTransferShares(t *testing.T) {
 			require.GreaterOrEqual(t, tr.Hypotheses[i-1].Mass, s.Mass)
 		}
 		require.Nil(t, s.Tasks)
+		require.Equal(t, -1, s.Cluster)
 		w[s.Level] += s.Mass
 	}
 	require.InDelta(t, 1, total, 1e-12)

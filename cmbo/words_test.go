@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"math"
+	"reflect"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -205,6 +206,7 @@ func TestForecastsAreSummedUp(t *testing.T) {
 	c := calibrationOf([]Forecast{in, out, in, in})
 	require.Equal(t, 0.75, c.Coverage)
 	require.InDelta(t, -9.0/8-math.Log(2*math.Pi)/2, c.LogScore, 1e-12)
+	require.Equal(t, 1.0, calibrationOf([]Forecast{in}).Coverage)
 }
 
 // TestNoForecasts: of none there is neither a coverage nor a score.
@@ -220,4 +222,31 @@ func TestScoresAreNotCompressed(t *testing.T) {
 		require.Equal(t, y != Copula, hierarchySettings(c, 3).Compress)
 		require.Equal(t, y != Copula, c.compresses())
 	}
+}
+
+// TestStepsAreCopies: a copy of a step says the same and shares no numbers with it.
+func TestStepsAreCopies(t *testing.T) {
+	lists := func(s *Step) (out [][]float64) {
+		for v := reflect.ValueOf(s).Elem(); len(out) < v.NumField(); {
+			list, _ := v.Field(len(out)).Interface().([]float64)
+			out = append(out, list)
+		}
+		return append(out, s.Candidates[0], s.Holds["a"])
+	}
+	full := func() *Step {
+		s := &Step{Trial: 3, Candidates: [][]float64{{1}}, Holds: map[string][]float64{"a": {1}}}
+		for v, i := reflect.ValueOf(s).Elem(), 0; i < v.NumField(); i++ {
+			if list, ok := v.Field(i).Addr().Interface().(*[]float64); ok {
+				*list = []float64{1}
+			}
+		}
+		return s
+	}
+	s := full()
+	c := s.clone()
+	require.Equal(t, *s, c)
+	for _, list := range lists(&c) {
+		clear(list)
+	}
+	require.Equal(t, full(), s)
 }

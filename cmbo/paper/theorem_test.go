@@ -304,6 +304,7 @@ func TestRegretBoundRejects(t *testing.T) {
 	ok := theorem.Inputs{Norm: 1, Delta: 0.1}
 	for name, in := range map[string]theorem.Inputs{
 		"norm":        {Norm: -1, Delta: 0.1},
+		"no delta":    {Norm: 1},
 		"delta":       {Norm: 1, Delta: 1},
 		"NaN delta":   {Norm: 1, Delta: math.NaN()},
 		"gaps":        {Norm: 1, Delta: 0.1, Gaps: []float64{1}},

@@ -171,3 +171,49 @@ func TestSufficientDecrease(t *testing.T) {
 		t.Errorf("accepted %v", m.x[0])
 	}
 }
+
+// TestBetween: a step inside an interval is where the cubic through its ends is least, the
+// middle where it has no such place, and a tenth of the interval from the ends.
+func TestBetween(t *testing.T) {
+	for _, ends := range [][2]float64{{0, 3}, {-2, 5}, {0.25, 0.5}} {
+		a, b := ends[0], ends[1]
+		for share, want := range map[float64]float64{0.1: 0.1, 0.3: 0.3, 0.8: 0.8, 0.95: 0.9, 0.02: 0.1} {
+			least := a + share*(b-a)
+			for _, c := range []float64{0, 0.7, -0.05} { // (x−least)²·(1 + c·(x−least))
+				v := func(x float64) float64 { d := x - least; return 4 + d*d*(1+c*d) }
+				slope := func(x float64) float64 { d := x - least; return d * (2 + 3*c*d) }
+				if got := between(a, v(a), slope(a), b, v(b), slope(b)); !(math.Abs(got-(a+want*(b-a))) <= 1e-12*(b-a)) {
+					t.Errorf("%g of (%g, %g), %g: %g", share, a, b, c, got)
+				}
+			}
+		}
+		if got := between(a, 0, 1, b, b-a, 1); got != a+0.5*(b-a) { // a line
+			t.Errorf("of a line on (%g, %g): %g", a, b, got)
+		}
+		if got := between(a, 0, 1, b, 2*(b-a)/3, 1); got != a+0.5*(b-a) { // a cubic that rises everywhere
+			t.Errorf("of what rises on (%g, %g): %g", a, b, got)
+		}
+	}
+}
+
+// TestUnits: in other units, of powers of two, a search goes through the same points, and
+// the first of equal values is kept.
+func TestUnits(t *testing.T) {
+	points := func(unit float64) (out [][2]float64) {
+		minimize(func(x, g []float64) float64 {
+			u, v := x[0]/unit, x[1]/unit
+			out = append(out, [2]float64{u, v})
+			g[0], g[1] = unit*(u+0.5*v), unit*(9*v+0.5*u)
+			return unit * unit * (u*u + u*v + 9*v*v) / 2
+		}, []float64{unit / 4, unit / 16}, none(2, -1), none(2, 1), Options{GradTol: -1, FuncTol: -1, MaxIter: 8})
+		return out
+	}
+	want := points(1)
+	if got := points(0x1p-60); len(want) < 8 || fmt.Sprint(got) != fmt.Sprint(want) {
+		t.Errorf("in small units %v, else %v", got, want)
+	}
+	r := minimize(func(x, g []float64) float64 { g[0] = 1; return 7 }, []float64{3}, none(1, -1), none(1, 1), Options{})
+	if r.X[0] != 3 {
+		t.Errorf("of equal values %v", r)
+	}
+}

@@ -135,6 +135,21 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("bad = %g: start outside the domain gives %+v", bad, r)
 		}
 	}
+	// Steps to what is not finite are quartered.
+	var tried []float64
+	minimize(func(x, g []float64) float64 {
+		tried, g[0] = append(tried, x[0]), -1
+		if x[0] > 0.1 {
+			return nan
+		}
+		return -x[0]
+	}, []float64{0}, none(1, -1), []float64{4}, Options{MaxIter: 1})
+	if fmt.Sprint(tried[:4]) != "[0 1 0.25 0.0625]" {
+		t.Errorf("tried %v", tried)
+	}
+	if !finite(math.MaxFloat64) {
+		t.Errorf("the largest number is not finite")
+	}
 	// A finite value with a gradient that is not: kept as the best point seen,
 	// not continued from.
 	r := minimize(func(x, g []float64) float64 {
@@ -204,6 +219,7 @@ func TestStatus(t *testing.T) {
 		{"iterations", rosenbrock, none(2, -1), Options{MaxIter: 3}, iterLimit},
 		{"gradient", rosenbrock, none(2, -1), Options{FuncTol: -1}, gradConverged},
 		{"decrease", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: 1e-3}, funcConverged},
+		{"decrease of a small value", func(x, g []float64) float64 { g[0], g[1] = 1.5*x[0], 0; return 0.75 * x[0] * x[0] }, none(2, -1), Options{GradTol: -1, FuncTol: 0.8, MaxIter: 1}, iterLimit},
 		{"no tolerance", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: -1}, stuck},
 		{"unbounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, none(2, -1), Options{}, funcConverged},
 		{"bounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, fill(2, -1e3), Options{}, gradConverged},
@@ -231,6 +247,7 @@ func TestReuse(t *testing.T) {
 	for range 2 {
 		for _, p := range problems() {
 			want := minimize(p.f, p.x0, p.lo, p.hi, Options{})
+			m.Minimize(p.f, p.x0, p.lo, p.hi, Options{})
 			got := m.Minimize(p.f, p.x0, p.lo, p.hi, Options{})
 			if got.F != want.F || fmt.Sprint(got.X) != fmt.Sprint(want.X) {
 				t.Errorf("%s: %+v after other searches, %+v alone", p.name, got, want)

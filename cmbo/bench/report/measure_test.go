@@ -62,6 +62,8 @@ func TestGeometricAreas(t *testing.T) {
 	assert.InDelta(t, (4.1/7+.054/7)/2, r.AUC, 1e-15)
 	assert.InDelta(t, math.Sqrt(4.1/7*.054/7), r.GeometricAUC, 1e-15)
 	assert.InDelta(t, math.Sqrt(.3*.002), r.GeometricLate, 1e-15)
+	assert.True(t, math.IsNaN(late([]float64{1, 1, 1, 1, 1, .5})))
+	assert.False(t, finite(math.Inf(-1)) || finite(math.Inf(1)) || finite(math.NaN()))
 }
 
 // Means over spaces weigh spaces alike, whatever their numbers of runs.

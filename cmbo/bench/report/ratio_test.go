@@ -85,6 +85,9 @@ func TestRatioDrawsTasks(t *testing.T) {
 	a, b := of(many), of(single)
 	require.InDelta(t, b.Lower, a.Lower, 1e-12)
 	require.InDelta(t, b.Upper, a.Upper, 1e-12)
+	inverse, err := Ratios(many, "B")
+	require.NoError(t, err)
+	require.InEpsilonSlice(t, []float64{1 / a.Upper, 1 / a.Mean, 1 / a.Lower}, []float64{inverse[0].Lower, inverse[0].Mean, inverse[0].Upper}, 1e-12)
 	require.InDelta(t, 2*1.96*math.Sqrt(variance/tasks)/0.5, math.Log(a.Upper/a.Lower), 0.15*4*math.Sqrt(variance/tasks)/0.5)
 }
 
@@ -101,8 +104,8 @@ func TestChosen(t *testing.T) {
 	add("a", "base", .1, .1)
 	add("a", "one", .05, .4)
 	add("a", "two", .2, .025)
-	add("b", "base", .1, .1) // no change is better
-	add("b", "one", .2, .3)
+	add("b", "base", .1, .1) // no change is better, one is as good in one half
+	add("b", "one", .1, .3)
 	add("b", "two", .3, .3)
 	rs = append(rs, flat("c", "base", "t", .1), flat("c", "one", "t", .01)) // one half alone
 	here, there, err := Chosen(rs, "base")

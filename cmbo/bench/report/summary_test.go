@@ -3,6 +3,7 @@ package report
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -166,9 +167,21 @@ func TestMethodsShown(t *testing.T) {
 			assert.LessOrEqual(t, mean(best), mean(r.Method)+rankUnit, r.Method)
 		}
 	}
-	for _, c := range s.figure(s.Comparisons[:3], map[string]int{}).Panels {
-		assert.LessOrEqual(t, len(c.Series), 8)
+	panels := s.figure(s.Comparisons[:3], map[string]int{}).Panels
+	var means []float64 // above 0
+	for i, p := range panels {
+		assert.LessOrEqual(t, len(p.Series), 8)
+		assert.Equal(t, i < 3, p.Y.Log)
+		for _, line := range p.Series {
+			r := s.Comparisons[i%3].Result(line.Name)
+			assert.Equal(t, [][]float64{r.Regret, r.Rank, r.Solved}[i/3], line.Y)
+			if i < 3 {
+				means = append(means, slices.DeleteFunc(slices.Clone(r.Regret), func(v float64) bool { return v <= 0 })...)
+			}
+		}
 	}
+	assert.InEpsilon(t, slices.Min(means)/1.6, panels[0].Y.Min, 1e-12)
+	assert.InEpsilon(t, slices.Max(means)*1.15, panels[0].Y.Max, 1e-12)
 }
 
 func shuffled[T any](v []T, seed uint64) []T {

@@ -132,4 +132,8 @@ func TestBaseOfFewValues(t *testing.T) {
 	b, err := fitBase(ctx, all, &s)
 	require.NoError(t, err)
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "it is given")
+	s.BaseRows = 1
+	b, err = fitBase(ctx, all, &s)
+	require.NoError(t, err)
+	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "of some of the values too")
 }

@@ -131,6 +131,9 @@ func TestRunKeepsProposals(t *testing.T) {
 	b = NewRun(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, at)
 	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))
 	require.Same(t, at, b.kept, "the list is carried already")
+	part := points.Pick(list, []int{5, 3})
+	require.NoError(t, b.Bind(ctx, part))
+	require.True(t, b.kept.Hold(part))
 }
 
 // Panels that were laid out before are taken where the points are those, and nowhere else.

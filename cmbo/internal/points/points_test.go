@@ -1,6 +1,7 @@
 package points
 
 import (
+	"fmt"
 	"math"
 	"testing"
 
@@ -46,4 +47,15 @@ func TestRows(t *testing.T) {
 	assert.False(t, Equal(x, First(x, 3)))
 	assert.Equal(t, []int{3, 0, 1}, Locate(rows(2, 4, 5, 0, 1, 2, 3), x), "the first of equal rows")
 	assert.Nil(t, Locate(rows(2, 4, 5, 9, 9), x))
+	n, dim := Join(nil, nil).Dims()
+	assert.Zero(t, n+dim)
+	assert.True(t, Equal(rows(2, 0, 1, 0, 1, 2, 3, 2, 4, 4, 5), Sorted(rows(2, 2, 4, 4, 5, 0, 1, 2, 3, 0, 1))))
+	assert.Same(t, x, Sample(x, 4, 1, "all"))
+	drawn := make(map[string]bool)
+	for seed := range uint64(50) {
+		at := Locate(Sample(rows(1, 5, 6, 7), 2, seed, "two"), rows(1, 5, 6, 7))
+		assert.Less(t, at[0], at[1])
+		drawn[fmt.Sprint(at)] = true
+	}
+	assert.Len(t, drawn, 3)
 }
