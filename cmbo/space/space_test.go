@@ -263,6 +263,7 @@ func TestParamSpread(t *testing.T) {
 	}
 	// ln(32.5/0.5)/ln(1000.5/0.5)
 	require.InDelta(t, 1000*math.Log(65)/math.Log(2001), below, 1)
+	require.Equal(t, []float64{0, 1}, []float64{Bool("b").decode([]float64{0.4999}), Bool("b").decode([]float64{0.5})})
 }
 
 func TestNewSpaceRejects(t *testing.T) {
@@ -344,14 +345,14 @@ func TestSpaceRowRejects(t *testing.T) {
 	_, err := s.Row(good())
 	require.NoError(t, err)
 	for name, edit := range map[string]func(m map[string]any){
-		"missing":        func(m map[string]any) { delete(m, "lr") },
-		"no parameter":   func(m map[string]any) { m["extra"] = 1 },
-		`"rbff"`:         func(m map[string]any) { m["kernel"] = "rbff" },
-		"type string":    func(m map[string]any) { m["depth"] = "3" },
-		"type int":       func(m map[string]any) { m["bias"] = 1 },
-		"whole number":   func(m map[string]any) { m["depth"] = 3.5 },
-		"is not in":      func(m map[string]any) { m["lr"] = 99 },
-		"type float64 d": func(m map[string]any) { m["kernel"] = 1.0 },
+		"missing":         func(m map[string]any) { delete(m, "lr") },
+		`no parameter "e`: func(m map[string]any) { m["extra"] = 1 },
+		`"rbff"`:          func(m map[string]any) { m["kernel"] = "rbff" },
+		"type string":     func(m map[string]any) { m["depth"] = "3" },
+		"type int":        func(m map[string]any) { m["bias"] = 1 },
+		"whole number":    func(m map[string]any) { m["depth"] = 3.5 },
+		"is not in":       func(m map[string]any) { m["lr"] = 99 },
+		"type float64 d":  func(m map[string]any) { m["kernel"] = 1.0 },
 	} {
 		m := good()
 		edit(m)

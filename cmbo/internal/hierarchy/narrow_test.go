@@ -1,6 +1,8 @@
 package hierarchy
 
 import (
+	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -8,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/internal/exactsum"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
@@ -178,6 +181,15 @@ func TestEncodeTwoModels(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, d.Err)
 	require.Empty(t, d.Buf)
+	for _, total := range []int64{4, exactsum.MaxTerms + 1} { // of the five
+		other := *m
+		other.total = total
+		var e codec.Encoder
+		require.NoError(t, other.Encode(&e))
+		d := codec.Decoder{Buf: e.Buf, Ctx: ctx, Limits: d.Limits}
+		_, err := Decode(&d, 2, s)
+		require.ErrorContains(t, errors.Join(err, d.Err), fmt.Sprintf("5 tasks of %d", total))
+	}
 	assert.Equal(t, m.narrow.pop, got.narrow.pop)
 	assert.Equal(t, m.narrow.common, got.narrow.common)
 	assert.Equal(t, m.narrow.affine, got.narrow.affine)

@@ -91,7 +91,38 @@ func TestScaleBack(t *testing.T) {
 		require.Greater(t, sa, 0.0)
 		c, _ := s.Back(math.NaN(), 1)
 		require.True(t, math.IsNaN(c), "%s", p)
+		if p == Copula { // beyond the scores by the regression line
+			var zz, zy float64
+			for i, z := range s.Z {
+				zz, zy = zz+z*z, zy+z*(y[i]-s.Shift)
+			}
+			require.InEpsilon(t, zy/zz, s.Scale, 1e-12)
+			last := len(s.sortedZ) - 1
+			low, _ := s.Back(s.sortedZ[0]-2, 1)
+			high, _ := s.Back(s.sortedZ[last]+3, 1)
+			require.InDelta(t, s.sortedY[0]-2*s.Scale, low, 1e-10)
+			require.InDelta(t, s.sortedY[last]+3*s.Scale, high, 1e-10)
+		}
 	}
+}
+
+// TestSense: values are oriented, and their logarithms have variances to first order.
+func TestSense(t *testing.T) {
+	y, noise := []float64{2, 0.25, 1e-140}, []float64{0.5, 0, 1}
+	for _, s := range []Sense{{}, {Minimize: true}, {Log: true}, {true, true}} {
+		got, variances := s.Apply(y, noise)
+		for i, v := range y {
+			want, variance := v, noise[i]
+			if s.Log {
+				want, variance = math.Log(v), min(noise[i]/v/v, points.MaxValue)
+			}
+			require.Equal(t, Orient(want, s.Minimize), got[i])
+			require.Equal(t, variance, variances[i])
+		}
+		_, variances = s.Apply(y, nil)
+		require.Empty(t, variances)
+	}
+	require.Equal(t, []float64{0.5, 0, 1}, noise)
 }
 
 func TestScaleNoiseVariances(t *testing.T) {

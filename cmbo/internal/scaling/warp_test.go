@@ -25,6 +25,7 @@ func TestWarp(t *testing.T) {
 	assert.Equal(t, Warp{}, ChooseWarp(normal...))
 	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{0, 1})...))
 	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{1e-200, 1})...))
+	assert.Equal(t, Warp{minWarped / 1024}, ChooseWarp(append(logNormal, []float64{minWarped, 1e-70, 1})...))
 	assert.Equal(t, Warp{}, ChooseWarp())
 	assert.Equal(t, Warp{}, ChooseWarp([]float64{3, 3, 3}, nil))
 	w := ChooseWarp(append(logNormal, nil)...)
