@@ -120,27 +120,28 @@ func TestScaMLObjective(t *testing.T) {
 // A fit ends where no parameter can be moved to any gain, bounds apart.
 func TestScaMLFit(t *testing.T) {
 	r := testRNG(t)
-	const n = 9
-	_, s, _ := scamlOn(t, r, n)
-	x, z, noise, err := s.first(ctx, n)
-	require.NoError(t, err)
-	o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
-	theta := append(append([]float64(nil), s.p.w...), s.p.h.Kernel.AppendParams(nil)...)
-	theta = append(theta, math.Log(s.p.h.NoiseVariance))
-	grad, other := make([]float64, len(theta)), make([]float64, len(theta))
-	best := o.eval(theta, grad)
-	for i := range theta {
-		for _, step := range []float64{-0.05, 0.05} {
-			v := theta[i]
-			theta[i] += step
-			lo, hi := 0.0, float64(maxWeight)
-			if i >= 3 {
-				lo, hi = math.Log(o.prior[i-3].Min), math.Log(o.prior[i-3].Max)
+	for _, n := range []int{2, 9} {
+		_, s, _ := scamlOn(t, r, n)
+		x, z, noise, err := s.first(ctx, n)
+		require.NoError(t, err)
+		o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
+		theta := append(append([]float64(nil), s.p.w...), s.p.h.Kernel.AppendParams(nil)...)
+		theta = append(theta, math.Log(s.p.h.NoiseVariance))
+		grad, other := make([]float64, len(theta)), make([]float64, len(theta))
+		best := o.eval(theta, grad)
+		for i := range theta {
+			for _, step := range []float64{-0.05, 0.05} {
+				v := theta[i]
+				theta[i] += step
+				lo, hi := 0.0, float64(maxWeight)
+				if i >= 3 {
+					lo, hi = math.Log(o.prior[i-3].Min), math.Log(o.prior[i-3].Max)
+				}
+				if theta[i] >= lo && theta[i] <= hi {
+					require.GreaterOrEqual(t, o.eval(theta, other), best-1e-4, "parameter %d, by %g", i, step)
+				}
+				theta[i] = v
 			}
-			if theta[i] >= lo && theta[i] <= hi {
-				require.GreaterOrEqual(t, o.eval(theta, other), best-1e-4, "parameter %d, by %g", i, step)
-			}
-			theta[i] = v
 		}
 	}
 }

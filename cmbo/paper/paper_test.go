@@ -371,7 +371,11 @@ func TestRefusals(t *testing.T) {
 	progress := map[string]int{}
 	learn(t, space, tasks, WithClusterRange(1, 2), WithProgress(func(stage string, done, total int) {
 		require.LessOrEqual(t, done, total)
-		progress[stage]++
+		require.LessOrEqual(t, progress[stage], total, stage)
+		progress[stage] = done
+		if stage == "cluster" {
+			require.Equal(t, 2, total)
+		}
 	}))
 	require.Len(t, progress, 4)
 }

@@ -78,8 +78,15 @@ func TestPartitionScoreSampled(t *testing.T) {
 	pairs, err := measurePairs(ctx, n, 1, 2, dist)
 	require.NoError(t, err)
 	require.Len(t, pairs.d, sampledPairs)
+	count := make([]float64, n) // how often a task is drawn, a Poisson number
 	for i := range pairs.d {
 		require.Less(t, pairs.j[i], pairs.k[i])
+		count[pairs.j[i]]++
+		count[pairs.k[i]]++
+	}
+	const mean = 2.0 * sampledPairs / n
+	for j, c := range count {
+		require.InDelta(t, mean, c, 5*math.Sqrt(mean), "task %d", j)
 	}
 	want, got := all.measure(labels), pairs.measure(labels)
 	// The relative standard error of a mean of some 10,000 distances, whose

@@ -5,6 +5,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestCheckFitted: parameters are those of one of the forms that a fit chooses from,
@@ -23,4 +26,13 @@ func TestCheckFitted(t *testing.T) {
 	for _, params := range [][]float64{{0, 0, -1e3}, {0, 0, 1e3}, {0, 0, math.NaN()}, {math.NaN(), 0, 0}, {0, math.Inf(1), 0}} {
 		require.Error(t, g.CheckFitted(params), "%v", params)
 	}
+}
+
+// TestNoiseGiven: a noise variance that is given is in the unit of the values.
+func TestNoiseGiven(t *testing.T) {
+	asIs := func(y, _ []float64) ([]float64, []float64) { return y, nil }
+	x, y := linalg.NewDense(3, 1, []float64{0, 0.5, 1}), []float64{1, -1, 0}
+	g := NewPlain(1, nil, 0.04, asIs, nil, 1)
+	require.NoError(t, g.Fit(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 3)}))
+	require.InEpsilon(t, 0.04, g.NoiseVariance(), 1e-12)
 }
