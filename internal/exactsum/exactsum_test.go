@@ -170,6 +170,15 @@ func TestSumRefuses(t *testing.T) {
 	require.EqualValues(t, 1<<30, c.Terms)
 	require.Equal(t, top*(1<<29), full.At(0))
 	require.Equal(t, -top*(1<<29), full.At(1))
+	const most = 1 << (magnitude + fraction - 64) // upper half of what a term is below
+	for e, ok := range map[entry]bool{
+		{0, most}: true, {1, most}: false, {math.MaxUint64, most - 1}: true,
+		{0, -most & math.MaxUint64}: true, {math.MaxUint64, -most & math.MaxUint64}: true, {math.MaxUint64, (-most - 1) & math.MaxUint64}: false,
+	} {
+		one := &Sum{terms: 1, entries: []entry{e}}
+		_, _, err := Decode(one.Append(nil), 1)
+		require.Equal(t, ok, err == nil, "%v", e)
+	}
 	full.terms = MaxTerms
 	require.ErrorAs(t, full.add([]float64{0, 0}), &c)
 	require.Panics(t, func() { _ = s.Add([]int{0, 1}, []float64{1}) })

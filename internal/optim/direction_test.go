@@ -155,6 +155,31 @@ func TestSearch(t *testing.T) {
 	}
 }
 
+// TestSearchEnds: a descent without an end inside the box ends at a point that was evaluated, whose
+// value and gradient are those kept.
+func TestSearchEnds(t *testing.T) {
+	rng := testutil.RNG(t)
+	for range 300 {
+		end := rng.ExpFloat64()
+		f := func(x, g []float64) float64 {
+			g[0] = -1 - x[0]
+			if x[0] > end {
+				g[0] = math.NaN()
+				return g[0]
+			}
+			return -x[0] - x[0]*x[0]/2
+		}
+		var m Minimizer
+		m.reset(f, []float64{0}, none(1, -1), none(1, 1), Options{})
+		m.fx = m.eval(m.x, m.g)
+		m.hold()
+		m.direction()
+		if x := m.x[0]; !m.search(1) || m.x[0] > end || m.fx != -m.x[0]-m.x[0]*m.x[0]/2 || m.g[0] != -1-m.x[0] {
+			t.Fatalf("from %v, to %v: %v, %v, %v", x, end, m.x[0], m.fx, m.g[0])
+		}
+	}
+}
+
 // TestSufficientDecrease: a step to just short of the mirror image of the start
 // lowers f, but not enough.
 func TestSufficientDecrease(t *testing.T) {
@@ -186,6 +211,9 @@ func TestBetween(t *testing.T) {
 					t.Errorf("%g of (%g, %g), %g: %g", share, a, b, c, got)
 				}
 			}
+		}
+		if got, want := between(a, 0, 1, b, b-a, 4), a+(b-a)/3; math.Abs(got-want) > 1e-12 { // level at one place, falling nowhere
+			t.Errorf("of what is level at %g: %g", want, got)
 		}
 		if got := between(a, 0, 1, b, b-a, 1); got != a+0.5*(b-a) { // a line
 			t.Errorf("of a line on (%g, %g): %g", a, b, got)

@@ -135,6 +135,10 @@ func TestNonFinite(t *testing.T) {
 			t.Errorf("bad = %g: start outside the domain gives %+v", bad, r)
 		}
 	}
+	r := minimize(func(x, g []float64) float64 { g[0] = nan; return 1 }, []float64{3}, none(1, -1), none(1, 1), Options{})
+	if r.status != notFinite {
+		t.Errorf("a gradient that is not finite: %+v", r)
+	}
 	// Steps to what is not finite are quartered.
 	var tried []float64
 	minimize(func(x, g []float64) float64 {
@@ -152,7 +156,7 @@ func TestNonFinite(t *testing.T) {
 	}
 	// A finite value with a gradient that is not: kept as the best point seen,
 	// not continued from.
-	r := minimize(func(x, g []float64) float64 {
+	r = minimize(func(x, g []float64) float64 {
 		g[0] = 2 * x[0]
 		if math.Abs(x[0]) < 0.5 {
 			g[0] = nan
@@ -220,6 +224,7 @@ func TestStatus(t *testing.T) {
 		{"gradient", rosenbrock, none(2, -1), Options{FuncTol: -1}, gradConverged},
 		{"decrease", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: 1e-3}, funcConverged},
 		{"decrease of a small value", func(x, g []float64) float64 { g[0], g[1] = 1.5*x[0], 0; return 0.75 * x[0] * x[0] }, none(2, -1), Options{GradTol: -1, FuncTol: 0.8, MaxIter: 1}, iterLimit},
+		{"decrease of a large value", func(x, g []float64) float64 { g[0], g[1] = 1.5*x[0], 0; return 0.75*x[0]*x[0] - 1e6 }, none(2, -1), Options{GradTol: -1, FuncTol: 1e-3, MaxIter: 1}, funcConverged},
 		{"no tolerance", rosenbrock, none(2, -1), Options{GradTol: -1, FuncTol: -1}, stuck},
 		{"unbounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, none(2, -1), Options{}, funcConverged},
 		{"bounded", func(x, g []float64) float64 { g[1] = 0; return slow(x[:1], g[:1]) }, fill(2, -1e3), Options{}, gradConverged},
