@@ -68,6 +68,7 @@ func TestPriorRoundTrip(t *testing.T) {
 	again, err := q.Reindex(ctx, list)
 	require.NoError(t, err)
 	require.Same(t, q, again)
+	require.NotSame(t, p, q)
 	check(t, learn(t, mixed, tasks, cmbo.WithIndexPoints(12), cmbo.WithMinimize()), mixed, func(x []float64) float64 { return x[0] + x[3] })
 }
 

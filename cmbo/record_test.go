@@ -165,6 +165,8 @@ func TestOutlookByRecord(t *testing.T) {
 			same, err := again.Outlook(ctx)
 			require.NoError(t, err)
 			require.Equal(t, u, same)
+			require.LessOrEqual(t, len(again.judged.promises), 10)
+			require.True(t, n < 11 || len(again.judged.promises) == 10)
 		}
 	}
 }
