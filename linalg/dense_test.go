@@ -204,6 +204,7 @@ func TestShapePanics(t *testing.T) {
 	view := sq.View(0, 0, 2, 2)
 	v3, v4 := make([]float64, 3), make([]float64, 4)
 	for want, f := range map[string]func(){
+		"linalg: Resize: 4×4 to 5×5 (view: true)":           func() { d := s.Dense(); d.Resize(5, 5) },
 		"linalg: NewDense: size -1×2":                       func() { NewDense(-1, 2, nil) },
 		"linalg: NewDense: 3 numbers for 2×2":               func() { NewDense(2, 2, v3) },
 		"linalg: NewSym: size -1":                           func() { NewSym(-1, nil) },
@@ -306,8 +307,9 @@ func TestAliasing(t *testing.T) {
 		"AddGram":      func() { s.AddGram(1, &d) },
 		"AddTransGram": func() { s.AddTransGram(1, &d) },
 		"Congruence":   func() { s.Congruence(NewDense(n, n, nil), s) },
+		"Congruence ":  func() { s.Congruence(&d, NewSym(n, nil)) },
 	} {
-		if v, ok := panics(f).(string); !ok || !strings.HasPrefix(v, "linalg: "+name+": destination aliases") {
+		if v, ok := panics(f).(string); !ok || !strings.HasPrefix(v, "linalg: "+strings.TrimSpace(name)+": destination aliases") {
 			t.Errorf("%s onto an operand: %v", name, v)
 		}
 	}
