@@ -264,6 +264,13 @@ func TestParamSpread(t *testing.T) {
 	// ln(32.5/0.5)/ln(1000.5/0.5)
 	require.InDelta(t, 1000*math.Log(65)/math.Log(2001), below, 1)
 	require.Equal(t, []float64{0, 1}, []float64{Bool("b").decode([]float64{0.4999}), Bool("b").decode([]float64{0.5})})
+	ordinal := Ordinal("o", 1, 2, 4)
+	for v, want := range map[float64]float64{0: 0, 1.2: 0, 1.7: 1, 2.9: 1, 3.1: 2, 9: 2} {
+		require.Equal(t, want, ordinal.rank(v), "%g", v)
+	}
+	require.Equal(t, 1.0, Int("i", -2, 5).nth(3))
+	require.True(t, ordinal.wholeValues())
+	require.False(t, Ordinal("o", -1e300, 1).wholeValues() || Ordinal("o", 1, 1e300).wholeValues() || Ordinal("o", 1, 2.5).wholeValues())
 }
 
 func TestNewSpaceRejects(t *testing.T) {

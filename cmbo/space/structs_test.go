@@ -97,6 +97,7 @@ func TestPointInto(t *testing.T) {
 	for reason, cfg := range map[string]any{
 		"no pointer to a struct": struct{}{},
 		"no pointer":             (*configTags)(nil),
+		"*int is no pointer":     new(int),
 		`parameter "n": *struct { X float64 "cmbo:\"x\"" } has no field for it`: &struct {
 			X float64 `cmbo:"x"`
 		}{},
