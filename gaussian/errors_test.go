@@ -37,6 +37,10 @@ func TestErrorMessages(t *testing.T) {
 			}
 		}
 	}
+	var number *ValueError
+	if err := fault.Scalar("Fit", "noise", -5, ErrArgument); !errors.As(err, &number) || number.Row != -1 || number.Col != -1 {
+		t.Errorf("%+v is not of a number alone", err)
+	}
 	var npd *linalg.NotPositiveDefiniteError
 	if err := fault.Definite("Fit", "K", 0, cause); !errors.As(err, &npd) || npd != cause {
 		t.Errorf("%v does not carry the error of linalg", err)

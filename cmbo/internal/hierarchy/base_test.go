@@ -90,11 +90,13 @@ func TestBaseBounds(t *testing.T) {
 	}
 	require.Equal(t, append([]float64{-s.MaxMean}, logs(s.VarianceRange[0], s.LengthRange[0], s.LengthRange[0], s.NoiseRange[0])...), lo)
 	require.Equal(t, append([]float64{s.MaxMean}, logs(s.VarianceRange[1], s.LengthRange[1], s.LengthRange[1], s.NoiseRange[1])...), hi)
-	s.Kernel = kernel.Sum(s.Kernel, kernel.Scale(3, kernel.Matern32(0.1, 0.2)))
-	lo, hi, pull := s.box()
-	for i, p := range s.Kernel.AppendParams(nil) {
-		require.Equal(t, []float64{p - foreignRange, p + foreignRange}, []float64{lo[1+i], hi[1+i]})
-		require.Zero(t, pull[1+i])
+	for _, k := range []kernel.Kernel{kernel.Sum(s.Kernel, kernel.Scale(3, kernel.Matern32(0.1, 0.2))), kernel.Sum(kernel.Matern32(0.1, 0.2), kernel.Matern52(0.3))} {
+		s.Kernel = k
+		lo, hi, pull := s.box()
+		for i, p := range k.AppendParams(nil) {
+			require.Equal(t, []float64{p - foreignRange, p + foreignRange}, []float64{lo[1+i], hi[1+i]})
+			require.Zero(t, pull[1+i])
+		}
 	}
 }
 
