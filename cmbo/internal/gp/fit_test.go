@@ -64,6 +64,9 @@ func TestFitNoise(t *testing.T) {
 	h, err = f.Fit(ctx, template, points.First(s.x, 0), nil, nil, math.NaN(), 3)
 	require.NoError(t, err)
 	assert.Equal(t, Hyper{Kernel: template, NoiseVariance: math.Exp(gaussian.DefaultPriors(2).Noise.Mean)}, h)
+	h, err = f.Fit(ctx, template, points.First(s.x, 1), s.y[:1], nil, math.NaN(), 3)
+	require.NoError(t, err)
+	assert.True(t, h.Fitted, "to a single value")
 	assert.Equal(t, []float64{0.5, 2, 0.5}, Noise([]float64{0, 2, 0}, 3, 0.5))
 	assert.Equal(t, []float64{0.5, 0.5}, Noise(nil, 2, 0.5))
 }
