@@ -139,6 +139,7 @@ func testMatrices(t *testing.T, k kernel.Kernel, x *linalg.Dense) {
 			}
 		}
 	}
+	got[0] = 7 // which is overwritten
 	pairs.GradDot(got, &w)
 	for q, v := range want {
 		if !(math.Abs(got[q]-v) <= 1e-12*weights*largest) {

@@ -345,12 +345,15 @@ func TestJitters(t *testing.T) {
 		limit float64
 		want  int
 	}{{math.NaN(), 1}, {-1, 1}, {0, 1}, {1e-10, 2}, {1e-4, 8}, {math.Inf(1), 12}} {
-		got, last := 0, 0.0
-		for last = range Jitters(tt.limit) {
+		got := 0
+		for share := range Jitters(tt.limit) {
 			got++
+			if want := math.Pow10(got - 12); got > 1 && math.Abs(share-want) > 1e-15*want {
+				t.Errorf("share %d is %g, want %g", got, share, want)
+			}
 		}
-		if want := math.Pow10(tt.want - 12); got != tt.want || got > 1 && math.Abs(last-want) > 1e-15*want {
-			t.Errorf("Jitters(%g) has %d shares, the last %g, want %d", tt.limit, got, last, tt.want)
+		if got != tt.want {
+			t.Errorf("Jitters(%g) has %d shares, want %d", tt.limit, got, tt.want)
 		}
 	}
 }

@@ -205,6 +205,8 @@ func TestShapePanics(t *testing.T) {
 	v3, v4 := make([]float64, 3), make([]float64, 4)
 	for want, f := range map[string]func(){
 		"linalg: Resize: 4×4 to 5×5 (view: true)":           func() { d := s.Dense(); d.Resize(5, 5) },
+		"linalg: Resize: 4×4 to 6×6 (view: true)":           func() { c.Lower().Resize(6, 6) },
+		"linalg: View: 1×1 at (-1, 0) of 4×4":               func() { sq.View(-1, 0, 1, 1) },
 		"linalg: NewDense: size -1×2":                       func() { NewDense(-1, 2, nil) },
 		"linalg: NewDense: 3 numbers for 2×2":               func() { NewDense(2, 2, v3) },
 		"linalg: NewSym: size -1":                           func() { NewSym(-1, nil) },
@@ -298,6 +300,9 @@ func TestAliasing(t *testing.T) {
 		}
 		if got := panics(func() { f(v, vec[n:][:n]) }); got != nil {
 			t.Errorf("%s beside its operand: %v", name, got)
+		}
+		if got := panics(func() { f(vec[n:][:n], v) }); got != nil {
+			t.Errorf("%s behind its operand: %v", name, got)
 		}
 	}
 	if got := panics(func() { big.MulVecTo(big.data[:n], v) }); got != "linalg: MulVecTo: destination aliases an operand" {
