@@ -71,7 +71,7 @@ func TestMeanWorth(t *testing.T) {
 	}
 }
 
-// A log with a value that its run excludes is damaged.
+// A log with a value that its run excludes is damaged, and so is one with a noise variance of 0.
 func TestRestoreChecksPositive(t *testing.T) {
 	box, err := UnitCube(1)
 	require.NoError(t, err)
@@ -91,6 +91,12 @@ func TestRestoreChecksPositive(t *testing.T) {
 		}
 		require.ErrorIs(t, err, ErrCorrupt)
 		require.ErrorContains(t, err, "value 0 is not positive")
+		s.Options.Positive, s.Options.Noise = false, new(float64)
+		state, err = json.Marshal(s)
+		require.NoError(t, err)
+		_, err = Restore(bytes.NewReader(runlog.SealState(state)))
+		require.ErrorIs(t, err, ErrCorrupt)
+		require.ErrorContains(t, err, "noise variance 0")
 	}
 }
 
