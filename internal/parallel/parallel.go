@@ -34,61 +34,60 @@ func Workers(limit, n int) int {
 // index. A panic of do counts as its error, a [*Panic]. A single worker runs on
 // the calling goroutine.
 func For(ctx context.Context, limit, n int, do func(worker, i int) error) error {
-	var s struct {
-		next   atomic.Int64
-		mu     sync.Mutex
-		failed atomic.Int64 // smallest index that failed, n if none
-		first  error
-		wg     sync.WaitGroup
-	}
-	s.failed.Store(int64(n))
-	report := func(i int, err error) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		if int64(i) < s.failed.Load() {
-			s.failed.Store(int64(i))
-			s.first = err
-		}
-	}
-	work := func(w int) {
-		i, ended := 0, false
-		defer func() {
-			if !ended {
-				p := Caught(recover(), "internal/parallel.For")
-				p.Index = i
-				report(i, p)
-			}
-		}()
-		for {
-			i = int(s.next.Add(1) - 1)
-			if i >= n || int64(i) > s.failed.Load() {
-				break
-			}
-			err := ctx.Err()
-			if err == nil {
-				err = do(w, i)
-			}
-			if err != nil {
-				report(i, err)
-				break
-			}
-		}
-		ended = true
-	}
 	workers := Workers(limit, n)
-	if workers == 1 {
-		work(0)
-		return s.first
+	if workers == 1 { // apart: what goroutines share is on the heap
+		var next atomic.Int64
+		var f failure
+		work(ctx, 0, n, do, &next, &f)
+		return f.err
 	}
+	var s struct {
+		next atomic.Int64
+		wg   sync.WaitGroup
+	}
+	failures := make([]failure, workers)
 	for w := range workers {
 		s.wg.Add(1)
 		go func() {
 			defer s.wg.Done()
-			work(w)
+			work(ctx, w, n, do, &s.next, &failures[w])
 		}()
 	}
 	s.wg.Wait()
-	return s.first
+	return slices.MinFunc(failures, func(a, b failure) int { return a.i - b.i }).err
+}
+
+// A failure is what ended a worker: the error of piece i, or none, i then being n or more.
+type failure struct {
+	i   int
+	err error
+}
+
+// work does the pieces that next hands out, up to one that fails: those before it are taken,
+// and of those after it no more are.
+func work(ctx context.Context, w, n int, do func(worker, i int) error, next *atomic.Int64, f *failure) {
+	i, ended := 0, false
+	var err error
+	defer func() {
+		if !ended {
+			p := Caught(recover(), "internal/parallel.work")
+			p.Index = i
+			err = p
+		}
+		if err != nil {
+			next.Store(int64(n))
+		}
+		*f = failure{i, err}
+	}()
+	for err == nil {
+		if i = int(next.Add(1) - 1); i >= n {
+			break
+		}
+		if err = ctx.Err(); err == nil {
+			err = do(w, i)
+		}
+	}
+	ended = true
 }
 
 // A Panic is the error of a piece of work that panicked, or that ended its

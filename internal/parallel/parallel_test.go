@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -46,6 +47,18 @@ func TestForReturnsFirstErrorByIndex(t *testing.T) {
 		})
 		require.EqualError(t, err, "d")
 	}
+}
+
+// TestForAlone: one worker needs no memory.
+func TestForAlone(t *testing.T) {
+	sum := 0
+	do := func(_, i int) error { sum += i; return nil }
+	testutil.ZeroAlloc(t, func() {
+		if err := For(context.Background(), 1, 3, do); err != nil {
+			t.Error(err)
+		}
+	})
+	require.Positive(t, sum)
 }
 
 func TestForStopsWhenCancelled(t *testing.T) {
