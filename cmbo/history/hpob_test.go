@@ -241,8 +241,11 @@ func TestLimits(t *testing.T) {
 	}
 	// Up to a limit all is well.
 	exact := history.Limits{Bytes: int64(len(hpob)), Columns: 2, Depth: 5, String: 5}
-	if _, err := (history.HPOB{Name: "4796", Limits: exact}).Read(strings.NewReader(hpob)); err != nil {
-		t.Error(err)
+	for _, end := range []string{"", " ", "\n\n", "   "} {
+		_, err := (history.HPOB{Name: "4796", Limits: exact}).Read(strings.NewReader(hpob + end))
+		if errors.Is(err, history.ErrLimit) != (end != "") || err != nil && end == "" {
+			t.Errorf("%q after it: %v", end, err)
+		}
 	}
 	for depth, beyond := range map[int]bool{63: false, 64: true} { // the object is one more
 		text := `{"r": ` + strings.Repeat("[", depth) + strings.Repeat("]", depth) + `, "4796": {"a": {"X": [[0]], "y": [1]}}}`

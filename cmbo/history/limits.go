@@ -68,8 +68,8 @@ func (b *byteLimit) Read(p []byte) (int, error) {
 	// One byte more than allowed tells a longer input from one that ends.
 	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
-		b.left = 0
-		return n - 1, beyond("Bytes", b.most, "the input, unpacked, has more bytes")
+		b.left = -1 // to fail again, whoever asks
+		return max(n-1, 0), beyond("Bytes", b.most, "the input, unpacked, has more bytes")
 	}
 	return n, err
 }
