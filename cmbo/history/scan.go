@@ -102,6 +102,9 @@ func (s *scanner) text() (string, error) {
 	}
 	s.buf = append(s.buf[:0], c)
 	for escaped, ended := false, false; !ended; {
+		if !escaped {
+			s.plain()
+		}
 		if c, err = s.next(); err != nil {
 			return "", err
 		}
@@ -117,6 +120,21 @@ func (s *scanner) text() (string, error) {
 		return "", s.corrupt("%s is not a string", names.Clip(string(s.buf)))
 	}
 	return text, nil
+}
+
+// plain takes of the string that text reads what is buffered, up to the next quotation mark or
+// backslash. It leaves to next what goes beyond a limit. A line feed makes the string an error.
+func (s *scanner) plain() {
+	run, _ := s.r.Peek(max(0, min(s.r.Buffered(), s.limits.String-max(len(s.buf), len(s.kept)))))
+	if i := bytes.IndexAny(run, `"\`); i >= 0 {
+		run = run[:i]
+	}
+	s.buf = append(s.buf, run...)
+	if s.kept != nil {
+		s.kept = append(s.kept, run...)
+	}
+	s.offset += int64(len(run))
+	_, _ = s.r.Discard(len(run))
 }
 
 // literal reads a number, Python's among them, or true, false and null, of which it returns NaN.
