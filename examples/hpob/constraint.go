@@ -269,7 +269,7 @@ func onOutputs(ctx context.Context, s *study) error {
 		s.worst = -s.worst
 	}
 	n := s.targets()
-	runs, err := play(ctx, s, ways, n, func(m way, i int) ([]played, error) { return s.tune(ctx, i, steps, m) })
+	runs, err := play(ctx, s, ways, n, func(s *study, m way, i int) ([]played, error) { return s.tune(ctx, i, steps, m) })
 	if err != nil {
 		return err
 	}

@@ -306,7 +306,7 @@ func onCurves(ctx context.Context, s *study) error {
 		return err
 	}
 	n, epochs := s.targets(), s.protocol.Budget*steps
-	runs, err := play(ctx, s, ways, n*s.protocol.Repeats, func(m spender, i int) ([]float64, error) {
+	runs, err := play(ctx, s, ways, n*s.protocol.Repeats, func(s *study, m spender, i int) ([]float64, error) {
 		return s.spend(ctx, i%n, steps, uint64(i/n), m)
 	})
 	if err != nil {

@@ -127,7 +127,7 @@ func underNoise(ctx context.Context, s *study) error {
 	if err != nil {
 		return err
 	}
-	runs, err := play(ctx, s, ways, n*p.Repeats, func(m way, i int) (measured, error) {
+	runs, err := play(ctx, s, ways, n*p.Repeats, func(s *study, m way, i int) (measured, error) {
 		return s.measure(ctx, i%n, uint64(i/n), m)
 	})
 	if err != nil {

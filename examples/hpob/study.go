@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -65,7 +66,8 @@ type study struct {
 	stdout, stderr io.Writer
 	space          string
 	tasks          []*problem
-	worst          float64 // a penalty, worse than all values by far
+	worst          float64                           // a penalty, worse than all values by far
+	priors         map[[sha256.Size]byte]*cmbo.Prior // of the run under way, by the past that each learned
 }
 
 // A way is one of those that a study compares.
@@ -225,11 +227,15 @@ func (s *study) propose(ctx context.Context, w way, label string, target int, re
 				tasks = append(tasks, past(i))
 			}
 		}
-		prior, err := cmbo.Learn(ctx, t.space, tasks, learn...)
-		if err != nil {
-			return nil, err
+		shown := sha256.Sum256(fmt.Append(nil, tasks))
+		if s.priors[shown] == nil {
+			prior, err := cmbo.Learn(ctx, t.space, tasks, learn...)
+			if err != nil {
+				return nil, err
+			}
+			s.priors[shown] = prior
 		}
-		opts = append(opts, cmbo.WithPrior(prior))
+		opts = append(opts, cmbo.WithPrior(s.priors[shown]))
 	}
 	o, err := cmbo.New(t.space, opts...)
 	return &proposer{Optimizer: o}, err
@@ -253,9 +259,10 @@ func (p *proposer) next(ctx context.Context) (trial cmbo.Trial, more bool, err e
 }
 
 // play plays every way so many times, as many at a time as -workers says, and tells how far
-// it is. Run i leaves out the task i modulo the number of targets.
+// it is. Run i leaves out the task i modulo the number of targets, one way after the other: those
+// that are shown the same past share what is learned of it.
 func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs int,
-	one func(w W, run int) (R, error)) ([][]R, error) {
+	one func(s *study, w W, run int) (R, error)) ([][]R, error) {
 	for _, t := range s.tasks[:s.targets()] {
 		var err error
 		if t.space, err = cmbo.Candidates(t.X); err != nil {
@@ -268,13 +275,16 @@ func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs i
 	}
 	n := len(ways) * runs
 	var done atomic.Int64
-	return out, parallel.For(ctx, s.workers, n, func(_, job int) (err error) {
-		way, run := job%len(ways), job/len(ways)
-		if out[way][run], err = one(ways[way], run); err != nil {
-			return fmt.Errorf("%s, task %q left out: %w", ways[way], s.tasks[run%s.targets()].ID, err)
-		}
-		if k := done.Add(1); !s.quiet && k%int64(max(n/100, 1)) == 0 {
-			fmt.Fprintf(s.stderr, "%d of %d\n", k, n)
+	return out, parallel.For(ctx, s.workers, runs, func(_, run int) (err error) {
+		s := *s
+		s.priors = make(map[[sha256.Size]byte]*cmbo.Prior)
+		for i, way := range ways {
+			if out[i][run], err = one(&s, way, run); err != nil {
+				return fmt.Errorf("%s, task %q left out: %w", way, s.tasks[run%s.targets()].ID, err)
+			}
+			if k := done.Add(1); !s.quiet && k%int64(max(n/100, 1)) == 0 {
+				fmt.Fprintf(s.stderr, "%d of %d\n", k, n)
+			}
 		}
 		return nil
 	})
