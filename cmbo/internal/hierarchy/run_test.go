@@ -784,9 +784,9 @@ func TestDegenerate(t *testing.T) {
 		"one task": makeTasks(9, 1, 8, 2, 0, 1), "constant": {constant}, "two rows": {pair}, "repeated points": {same, pair},
 		"all": append([]Task{constant, pair, same}, decades...), "decades": decades,
 	} {
+		m := learn(t, past, z, testSettings(2))
 		for _, y := range [][]float64{{1, 1, 1, 1}, {1e9, 1e9 + 1, 1e9 - 1, 1e9}, {-1e-9, 0, 1e-9, 0}, {0, 1e6, -1e6, 3}, {1e150, -1e150, 0, 1}} {
 			for _, at := range []*linalg.Dense{x, ties} {
-				m := learn(t, past, z, testSettings(2))
 				mean, sd := predictions(t, m, 1, at, y, nil, nil, cand)
 				lo, hi := slices.Min(y), slices.Max(y)
 				for j := range mean {
