@@ -109,6 +109,7 @@ func TestFirstBatch(t *testing.T) {
 // TestNoisyBest: a large value that is known to say next to nothing is not what proposals
 // have to improve on.
 func TestNoisyBest(t *testing.T) {
+	testutil.SkipShort(t, "it asks where whole runs end")
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	prior := cmbo.WithPrior(learn(t, s, paraboloids(1, 30)))

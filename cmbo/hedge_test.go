@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -345,6 +346,7 @@ func TestWithAblation(t *testing.T) {
 // On a plateau that most points reach, a run without a past finds what lies above it, as random
 // search does: improvement alone asks for more of the plateau.
 func TestPlateau(t *testing.T) {
+	testutil.SkipShort(t, "it asks where whole runs end")
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	require.NoError(t, err)
 	for seed := range uint64(4) {

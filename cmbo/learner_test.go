@@ -114,7 +114,7 @@ func TestLearnerOfFewTasks(t *testing.T) {
 	tasks := past(40)
 	spaces := []*cmbo.Space{cube, list}
 	if testing.Short() {
-		spaces = spaces[1:]
+		tasks, spaces = tasks[:15], spaces[1:]
 	}
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"default": nil, "raw": {cmbo.WithYPolicy(cmbo.RawValues)}, "by rank, down": {cmbo.WithYPolicy(cmbo.Copula), cmbo.WithMinimize()},
@@ -155,17 +155,17 @@ func TestLearnerIsTheSameEverywhere(t *testing.T) {
 	require.Equal(t, want, fmt.Sprintf("%x", b.Bytes()[b.Len()-32:]), "the digest ends the encoded prior")
 
 	r := rng.Stream(1, "shards")
-	for _, procs := range []int{1, 2, 8} {
+	shardings, cores := 5, []int{8, 1, 2}
+	if testing.Short() {
+		shardings, cores = 1, cores[:1]
+	}
+	for _, procs := range cores {
 		old := runtime.GOMAXPROCS(procs)
 		r.Shuffle(len(tasks), func(i, j int) { tasks[i], tasks[j] = tasks[j], tasks[i] })
 		p, err := cmbo.LearnFrom(ctx, cube, each(tasks), small()...)
 		runtime.GOMAXPROCS(old)
 		require.NoError(t, err)
 		require.Equal(t, want, digest(t, p), "GOMAXPROCS %d", procs)
-	}
-	shardings := 5
-	if testing.Short() {
-		shardings = 2
 	}
 	for range shardings {
 		l := newLearner(t, cube, small()...)

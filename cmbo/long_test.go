@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,6 +16,7 @@ var observations = flag.Int("observations", 60, "number of observations in each 
 // TestLongRun: runs of many observations end as they would have with a restart in
 // the middle, and hold memory in proportion to the square of their observations.
 func TestLongRun(t *testing.T) {
+	testutil.SkipShort(t, "it measures memory")
 	list, _ := grid(t, 50)
 	box, err := cmbo.UnitCube(2)
 	require.NoError(t, err)

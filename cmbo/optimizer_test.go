@@ -10,11 +10,13 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
 func TestOptimizerFindsMaximum(t *testing.T) {
+	testutil.SkipShort(t, "it asks where whole runs end")
 	space, rows := grid(t, 15)
 	target := bump([]float64{0.27, 0.33})
 	best := math.Inf(-1)
@@ -44,6 +46,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 // TestOptimizerPriorHelps: the very first proposal of a learned prior is near
 // one of the past maxima.
 func TestOptimizerPriorHelps(t *testing.T) {
+	testutil.SkipShort(t, "it asks how good a proposal is")
 	space, _ := grid(t, 15)
 	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20))))
 	_, ok := o.Best()

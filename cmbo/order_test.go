@@ -32,11 +32,11 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 		}
 		tasks = append(tasks, task)
 	}
-	orders := 3
+	orders, spaces := 3, []*cmbo.Space{list, cube}
 	if testing.Short() {
-		orders = 1
+		orders, spaces = 1, spaces[:1]
 	}
-	for _, space := range []*cmbo.Space{cube, list} {
+	for _, space := range spaces {
 		first := learn(t, space, tasks, cmbo.WithIndexPoints(25))
 		for range orders {
 			order := r.Perm(len(tasks))

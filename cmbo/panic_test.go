@@ -202,7 +202,7 @@ func TestPanicsChangeNothing(t *testing.T) {
 			require.Positive(t, total)
 			sweep := int64(60)
 			if testing.Short() {
-				sweep = 12
+				sweep = 5
 			}
 			for i := range min(sweep, total) {
 				at := 1 + i*total/min(sweep, total)

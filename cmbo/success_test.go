@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -60,6 +61,7 @@ func driveFailing(t *testing.T, o *cmbo.Optimizer, n int) (points [][]float64, f
 // TestFailuresTeach: with every acquisition a run keeps away from where the past
 // failed, which one that knows of no failures does not.
 func TestFailuresTeach(t *testing.T) {
+	testutil.SkipShort(t, "it asks where proposals lie")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	tasks := crashing(4)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
@@ -73,6 +74,7 @@ func TestTransferShares(t *testing.T) {
 // The mass goes to what is like the target: tasks of its kind, or none, or the past
 // upside down; and the verdict says so.
 func TestTransferVerdict(t *testing.T) {
+	testutil.SkipShort(t, "it is about verdicts on whole runs")
 	space, _ := grid(t, 12)
 	past, first := kinds(8, 20)
 	reversed, _ := kinds(8, 20)
@@ -113,6 +115,7 @@ func rippled(a, b float64) func([]float64) float64 {
 
 // Of targets like nothing in the past, most are said to be so, and of none that transfer helps.
 func TestTransferOfRipples(t *testing.T) {
+	testutil.SkipShort(t, "it counts verdicts on whole runs")
 	space, _ := grid(t, 12)
 	past, _ := kinds(8, 20)
 	prior := learn(t, space, past, cmbo.WithIndexPoints(80))

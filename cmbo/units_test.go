@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -37,7 +38,11 @@ func TestUnitOfValues(t *testing.T) {
 	f := bump([]float64{0.3, 0.3})
 	for name, tasks := range map[string][]cmbo.Task{"many": many, "of one value": single, "of equal values": equal, "all alike": alike, "one of one value": append(many[1:], single[0])} {
 		var want [][]float64
-		for _, unit := range []float64{1, 0x1p-20, 0x1p20, 0x1p-600} {
+		units := []float64{1, 0x1p-600, 0x1p-20, 0x1p20}
+		if testing.Short() {
+			units = units[:2]
+		}
+		for _, unit := range units {
 			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, inUnit(tasks, 0, unit))))
 			got := drive(t, o, func(x []float64) float64 { return unit * (100 + 7*f(x)) }, 8)
 			if want == nil {
@@ -176,6 +181,7 @@ func TestAdoptKeepsUnits(t *testing.T) {
 // TestTransferOfTheSameTask: a target that is the past, value for value, is never said to
 // be misled by it.
 func TestTransferOfTheSameTask(t *testing.T) {
+	testutil.SkipShort(t, "it is about verdicts on whole runs")
 	s, err := cmbo.UnitCube(1)
 	require.NoError(t, err)
 	f := func(x float64) float64 { return -(x - 0.3) * (x - 0.3) }

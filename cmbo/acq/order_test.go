@@ -88,7 +88,7 @@ func TestOrder(t *testing.T) {
 	rng := testutil.RNG(t)
 	pairs := 250
 	if testing.Short() {
-		pairs = 60
+		pairs = 20
 	}
 	strict := 0
 	for range pairs {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -132,6 +133,7 @@ func TestABLRPrediction(t *testing.T) {
 // Features shared by many tasks predict a new one from a few values better than a process of
 // its own does.
 func TestABLRTransfers(t *testing.T) {
+	testutil.SkipShort(t, "it compares losses")
 	r := testRNG(t)
 	f := func(a float64) func(x []float64) float64 {
 		return func(x []float64) float64 { return a * math.Sin(5*x[0]+2*x[1]*x[1]) }

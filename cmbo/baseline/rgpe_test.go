@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
@@ -207,6 +208,7 @@ func TestRanker(t *testing.T) {
 // posteriors of the target without one observation each, made one after another. The
 // past is the same uncertain task five times: drawn in step, all five would be one.
 func TestRGPEWeightsOfIndependentDraws(t *testing.T) {
+	testutil.SkipShort(t, "it counts draws")
 	r := testRNG(t)
 	f := bump([]float64{0.3, 0.6})
 	x := randomPoints(r, 4, 2)

@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -140,6 +141,7 @@ func writeHPOB(t *testing.T) string {
 }
 
 func TestHPOBProtocol(t *testing.T) {
+	testutil.SkipShort(t, "it is about which runs there are")
 	dir := writeHPOB(t)
 	spaces, err := Spaces(dir)
 	require.NoError(t, err)

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -21,6 +22,7 @@ var bands = flag.Bool("bench.bands", false, "compare mean regrets on tst_svm wit
 // flag -bench.bands, enough runs to compare mean regrets with what independent
 // implementations of the methods reach.
 func TestRealTable(t *testing.T) {
+	testutil.SkipShort(t, "TestRecordsAreTrue runs these methods")
 	dir := os.Getenv("CMBO_DATA")
 	if dir == "" {
 		t.Skip("CMBO_DATA names no folder of tables")

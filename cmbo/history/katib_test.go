@@ -15,6 +15,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // katibSpace is that of testdata/katib, with a step that the trials pass over.
@@ -155,6 +156,7 @@ func TestKatibSeconds(t *testing.T) {
 }
 
 func TestKatibTrials(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	if err != nil {
 		t.Fatal(err)

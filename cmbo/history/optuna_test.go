@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // readback is what Optuna itself reads from a journal; see testdata/optuna.
@@ -347,6 +348,7 @@ func TestOptunaTorn(t *testing.T) {
 // TestOptunaCut cuts journals at every byte: what is read is what the whole
 // lines say, and the rest of a line is told.
 func TestOptunaCut(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
 	for kind, step := range map[string]int{"torn": 1, "parallel": 17} {
 		text := fixture(t, journals(t, kind)[0])
 		var want *history.OptunaResult

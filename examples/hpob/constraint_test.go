@@ -14,6 +14,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -60,6 +61,7 @@ func withWorkers(t *testing.T, table func(workers string) string) string {
 }
 
 func TestConstraintTable(t *testing.T) {
+	testutil.SkipShort(t, "it compares whole runs")
 	path := writeOutputs(t, 6)
 	table := func(workers string, more ...string) string {
 		o := mustParse(t, append([]string{"-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=40%", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-workers", workers}, more...)...)
@@ -83,6 +85,7 @@ func TestConstraintTable(t *testing.T) {
 // Under a constraint the speed says something of the seconds, and nothing where it is dealt out
 // at random, as the seed has it.
 func TestConstraintContextTable(t *testing.T) {
+	testutil.SkipShort(t, "it compares whole runs")
 	path := writeOutputs(t, 14)
 	table := func(workers string) string {
 		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=4", "-context", "-budget", "4", "-source-rows", "20", "-workers", workers)

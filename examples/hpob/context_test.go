@@ -10,12 +10,14 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
 // TestContextTable: descriptors that the tasks' best points follow are of use, those dealt out
 // at random change nothing, and neither do workers.
 func TestContextTable(t *testing.T) {
+	testutil.SkipShort(t, "it compares whole runs")
 	space, ends := make(map[string]any), make(map[string]any)
 	for j := range 14 {
 		r := rng.Stream(2, "context", uint64(j))

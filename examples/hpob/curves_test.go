@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -203,6 +204,7 @@ func writeCurves(t *testing.T) string {
 }
 
 func TestCurvesTable(t *testing.T) {
+	testutil.SkipShort(t, "it compares whole runs")
 	path := writeCurves(t)
 	table := func(workers string, more ...string) string {
 		o := mustParse(t, append([]string{"-data", path, "-experiment", "curves", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-quiet", "-workers", workers}, more...)...)

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -18,6 +19,7 @@ import (
 // TestNoiseTable: a run that evaluates points again uses a better one than that of the best
 // value in the end, workers change nothing, and -method names ways.
 func TestNoiseTable(t *testing.T) {
+	testutil.SkipShort(t, "it compares whole runs")
 	space := make(map[string]any)
 	for j := range 6 {
 		r := rng.Stream(2, "noise", uint64(j))

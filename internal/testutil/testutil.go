@@ -200,8 +200,9 @@ func ZeroAlloc(tb testing.TB, f func()) {
 	}
 }
 
-// SkipShort leaves the test out of short runs, for the reason given: those are for what a platform or the race
-// detector may do to the code, and statistics of whole runs say nothing of that.
+// SkipShort leaves the test, or what follows of it, out of short runs, for the reason given: those
+// are for what a platform or the race detector may do to the code, of which statistics of whole runs,
+// how good proposals are and which runs there are say nothing.
 func SkipShort(tb testing.TB, why string) {
 	if testing.Short() {
 		tb.Helper()

@@ -92,6 +92,7 @@ func standard(y []float64) []float64 {
 // TestViewCountsItsSlopes: what a view makes of normal values is no more likely as values, though
 // it is as likely by itself, so that most are seen as they are.
 func TestViewCountsItsSlopes(t *testing.T) {
+	testutil.SkipShort(t, "it counts problems")
 	const n, problems = 60, 40
 	seen := 0
 	for seed := range problems {

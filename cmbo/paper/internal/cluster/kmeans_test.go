@@ -317,7 +317,7 @@ func TestKMeansManyInstances(t *testing.T) {
 	r := rng.Stream(11, "instances")
 	sets := 600
 	if testing.Short() {
-		sets = 200
+		sets = 60
 	}
 	for range sets {
 		n, d := 3+r.IntN(40), r.IntN(4)
@@ -341,13 +341,13 @@ func TestKMeansManyInstances(t *testing.T) {
 
 // TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds.
 func TestKMeansPosteriors(t *testing.T) {
-	seeds := uint64(3)
+	seeds, every := uint64(3), 1
 	if testing.Short() {
-		seeds = 1
+		seeds, every = 1, 2
 	}
 	for _, spread := range []float64{1, 0} { // of the means
 		g := randomPosteriors(spread)
-		for c := 2; c <= 6; c++ {
+		for c := 2; c <= 6; c += every {
 			for seed := range seeds {
 				brute, got := requireBrute(t, g, c, Options{Seed: seed, Restarts: 3, Rounds: 20})
 				require.Less(t, 2*got.Distances, brute.Distances)
