@@ -35,6 +35,10 @@ const leastArea = 1e-4
 // ones; those of a method that has none stand beside each. It fails with [ErrInput] if there
 // are no records, if one makes no sense, or if a method has no run in common with base.
 func Ratios(records []bench.Record, base string) ([]Ratio, error) {
+	return ratios(records, base, resamples)
+}
+
+func ratios(records []bench.Record, base string, resamples int) ([]Ratio, error) {
 	fields, methods, _, err := fieldsOf(records)
 	if err != nil {
 		return nil, err
@@ -71,7 +75,7 @@ func Chosen(records []bench.Record, base string) (here, there float64, err error
 	for _, space := range slices.Sorted(maps.Keys(halves)) {
 		var by [2][]Ratio
 		for i, half := range halves[space] {
-			if by[i], err = Ratios(half, base); err != nil && len(half) > 0 {
+			if by[i], err = ratios(half, base, 0); err != nil && len(half) > 0 {
 				return 0, 0, err
 			}
 		}
@@ -134,7 +138,7 @@ func newSample(strata []*stratum, methods ...int) *sample {
 func (p *sample) ratio(method string, resamples int) Ratio {
 	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(),
 		Upper: math.NaN()}
-	few := false
+	few := resamples == 0
 	logs := make([]float64, resamples) // of the geometric means of the draws
 	for i, space := range p.spaces {
 		by := logRatio(p.sums[i])
