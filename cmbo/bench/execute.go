@@ -22,7 +22,9 @@ type execution struct {
 
 // make does what is to be done of a batch. Its error is one that ends the experiment.
 func (x *execution) make(ctx context.Context, b *batch) error {
-	x.acquire(b.model)
+	x.mu.Lock()
+	b.users++ // what the model taught stays in memory until it is released
+	x.mu.Unlock()
 	defer x.release(b.model)
 	tuner, err := x.learn(ctx, b)
 	if tuner == nil {
@@ -40,13 +42,6 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 		}
 	}
 	return nil
-}
-
-// acquire keeps what a model taught in memory until it is released.
-func (x *execution) acquire(l *model) {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	l.users++
 }
 
 // release forgets a tuner that no batch needs any more, or for which there is no

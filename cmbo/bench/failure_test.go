@@ -88,7 +88,7 @@ func TestKeep(t *testing.T) {
 		ls = append(ls, &model{method: &Method{Learn: learn}, uses: 2})
 	}
 	use := func(i int) *model {
-		x.acquire(ls[i])
+		ls[i].users++
 		_, err := x.learn(context.Background(), &batch{model: ls[i]})
 		require.NoError(t, err)
 		return ls[i]

@@ -42,12 +42,8 @@ func (k runKey) String() string {
 // compare orders keys by space, method, acquisition, split, task and repeat, methods as the
 // catalogue does, others after them.
 func (p *plan) compare(a, b runKey) int {
-	place := func(name string) int {
-		i := slices.IndexFunc(p.catalogue, func(m Method) bool { return m.Name == name })
-		if i < 0 {
-			return len(p.catalogue)
-		}
-		return i
+	place := func(name string) uint { // the largest for -1
+		return uint(slices.IndexFunc(p.catalogue, func(m Method) bool { return m.Name == name }))
 	}
 	return cmp.Or(
 		strings.Compare(a.space, b.space),
@@ -154,11 +150,7 @@ func (t *Table) sameRows() bool {
 	for _, x := range t.Tasks[0].X {
 		seen[points.Key(x)] = true
 	}
-	for i := range t.Tasks {
-		others := slices.ContainsFunc(t.Tasks[i].X, func(x []float64) bool { return !seen[points.Key(x)] })
-		if others || len(t.Tasks[i].X) != len(seen) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(t.Tasks, func(t TableTask) bool {
+		return len(t.X) != len(seen) || slices.ContainsFunc(t.X, func(x []float64) bool { return !seen[points.Key(x)] })
+	})
 }

@@ -227,8 +227,5 @@ func (s *store) finish(order func(a, b runKey) int, failures []Failure) error {
 	if len(failures) > 0 {
 		return replaceFile(path, "", failures...)
 	}
-	if err := os.Remove(path); !errors.Is(err, os.ErrNotExist) {
-		return err
-	}
-	return nil
+	return os.RemoveAll(path)
 }

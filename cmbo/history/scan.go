@@ -272,9 +272,6 @@ func (s *scanner) value(to any) error {
 
 // more reports whether anything but white space follows.
 func (s *scanner) more() (bool, error) {
-	if _, err := s.r.Peek(1); err == io.EOF {
-		return false, nil
-	}
 	_, err := s.peek()
 	if _, end := s.r.Peek(1); end == io.EOF {
 		return false, nil

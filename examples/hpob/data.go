@@ -45,10 +45,7 @@ func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 	switch {
 	case own == len(o.data):
 		t, err := o.past.open(o.data, o.space, stdout)
-		if err != nil {
-			return nil, err
-		}
-		return []*bench.Table{t}, nil
+		return []*bench.Table{t}, err
 	case own > 0:
 		return nil, errors.New("-data: files in HPO-B's format and histories do not go together")
 	case o.past.task != "":

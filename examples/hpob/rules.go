@@ -34,10 +34,7 @@ func (r *medianRule) stop(trial, step int, loss float64) bool {
 	for _, m := range r.means {
 		others = append(others, m[min(step, len(m))-1])
 	}
-	if len(others) == 0 {
-		return false
-	}
-	return slices.Min(r.under[trial]) > stat.Median(others)
+	return slices.Min(r.under[trial]) > stat.Median(others) // NaN of none
 }
 
 func (r *medianRule) ended(trial int) {

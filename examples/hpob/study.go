@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"errors"
@@ -177,10 +178,7 @@ func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
 
 // targets returns the number of tasks to leave out.
 func (s *study) targets() int {
-	if k := s.protocol.Targets; k > 0 {
-		return min(len(s.tasks), k)
-	}
-	return len(s.tasks)
+	return min(cmp.Or(s.protocol.Targets, len(s.tasks)), len(s.tasks))
 }
 
 // draw returns the rows that a past task shows: -source-rows at random, all of them for 0.

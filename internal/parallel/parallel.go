@@ -41,19 +41,17 @@ func For(ctx context.Context, limit, n int, do func(worker, i int) error) error 
 		work(ctx, 0, n, do, &next, &f)
 		return f.err
 	}
-	var s struct {
-		next atomic.Int64
-		wg   sync.WaitGroup
-	}
+	var next atomic.Int64
+	var wg sync.WaitGroup
 	failures := make([]failure, workers)
 	for w := range workers {
-		s.wg.Add(1)
+		wg.Add(1)
 		go func() {
-			defer s.wg.Done()
-			work(ctx, w, n, do, &s.next, &failures[w])
+			defer wg.Done()
+			work(ctx, w, n, do, &next, &failures[w])
 		}()
 	}
-	s.wg.Wait()
+	wg.Wait()
 	return slices.MinFunc(failures, func(a, b failure) int { return a.i - b.i }).err
 }
 

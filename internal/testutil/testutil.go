@@ -105,10 +105,7 @@ func Close(got, want, tol float64) bool { return RelErr(got, want) <= tol }
 func SPD(rng *rand.Rand, n int, cond float64) []float64 {
 	lambda := make([]float64, n)
 	for i := range lambda {
-		lambda[i] = 1
-		if n > 1 {
-			lambda[i] = math.Pow(cond, -float64(i)/float64(n-1))
-		}
+		lambda[i] = math.Pow(cond, -float64(i)/float64(max(n-1, 1)))
 	}
 	return Spectrum(rng, lambda)
 }
