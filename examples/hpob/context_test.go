@@ -3,12 +3,15 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strconv"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
@@ -55,5 +58,27 @@ func TestContextTable(t *testing.T) {
 	for _, args := range [][]string{{"-data", path, "-context", "-method", "EI"}, {"-data", path, "-data", path, "-context"}} {
 		_, err := parse(args, new(bytes.Buffer))
 		require.Error(t, err)
+	}
+}
+
+// TestPriorsShared: what was learned of a past is learned once, and of another one anew.
+func TestPriorsShared(t *testing.T) {
+	s := &study{options: new(options), priors: make(map[[sha256.Size]byte]*cmbo.Prior)}
+	for _, id := range []string{"a", "b", "target"} {
+		p := &problem{Task: cmbo.Task{ID: id, X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{1, 3, 2}}}
+		var err error
+		p.space, err = cmbo.Candidates(p.X)
+		require.NoError(t, err)
+		s.tasks = append(s.tasks, p)
+	}
+	var learned map[[sha256.Size]byte]*cmbo.Prior
+	for i, rows := range [][]int{{0, 1, 2}, {0, 1, 2}, {2, 1, 0}} {
+		_, err := s.propose(t.Context(), way{transfer: true}, "", 2, uint64(i), func(j int) cmbo.Task { return s.tasks[j].pick(s.tasks[j].Y, rows) })
+		require.NoError(t, err)
+		require.Len(t, s.priors, 1+i/2)
+		for past, prior := range learned {
+			require.Same(t, prior, s.priors[past])
+		}
+		learned = maps.Clone(s.priors)
 	}
 }
