@@ -131,6 +131,7 @@ func TestCholeskySpecialValues(t *testing.T) {
 // cross the blocks, and matrices are scaled row by row so that no pivot is
 // measured by another row's diagonal.
 func TestCholeskyRepeatedRows(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine factorizes small matrices")
 	rng := testutil.RNG(t)
 	for _, block := range []int{cholBlock, 8} {
 		defer setDuringTest(&cholBlock, block)()

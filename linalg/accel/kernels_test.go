@@ -98,6 +98,7 @@ func checkGemm(t *testing.T, tab accel.TierTable, rng *rand.Rand, m, n, k int, s
 // TestGemm straddles the register tiles, panels and, lowered, the cuts, for all
 // four transposes.
 func TestGemm(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine multiplies small matrices")
 	eachTier(t, func(t *testing.T, tab accel.TierTable) {
 		rng := testutil.RNG(t)
 		for _, cuts := range [][3]int{{7, 9, 16}, {7, 9, 100}, {256, 256, 256}} {
