@@ -25,6 +25,7 @@ type form struct {
 
 	value, task, noise, status      string // all but value empty if there is none
 	needTask, needNoise, needStatus bool   // the column was named by the caller
+	needCurve                       bool   // likewise
 	config, curve                   string // of JSON lines; config empty if parameters stand beside the value
 	taskID                          string
 	limits                          Limits

@@ -51,7 +51,7 @@ func (j JSONLines) setting() (form, error) {
 		return n, err
 	}
 	n.config, _ = named(j.Config, "config")
-	n.curve = j.Curve
+	n.curve, n.needCurve = j.Curve, j.Curve != ""
 	if !n.needStatus && n.status == n.config {
 		n.status = ""
 	}
@@ -67,8 +67,8 @@ func (j JSONLines) setting() (form, error) {
 //
 // A line is bad if it is longer than Limits has it, not one JSON object, has a key twice, lacks a key,
 // has a value that is not a finite number (Python's NaN and Infinity are told as such) or a point
-// outside the space. Whatever the Policy, Read fails with [ErrColumn] if no line has the key of an
-// output or a descriptor of the Mapping: null in one says that there is none.
+// outside the space. Whatever the Policy, Read fails with [ErrColumn] if no line has the key of the
+// curves, or of an output or a descriptor of the Mapping: null in one says that there is none.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
 	s, err := j.stream(r)
 	if err != nil {
@@ -128,8 +128,12 @@ type lineDecoder struct {
 }
 
 func newLineDecoder(n form) *lineDecoder {
+	of := n.others()
+	if n.needCurve {
+		of = append(of, output{"setting", "Curve", n.curve})
+	}
 	return &lineDecoder{
-		form: n, sightings: newSightings(n.others(), n.limits),
+		form: n, sightings: newSightings(of, n.limits),
 		byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
 		taken:  map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
@@ -256,8 +260,8 @@ func numberID(text string) string {
 }
 
 // Write writes tasks as [JSONLines.Read] reads them, what [CSV.Write] does in its order, and curves.
-// What is missing is left out, or null if Noise or the Mapping names it; the value of a failure is
-// null. It fails as CSV.Write does.
+// What is missing is left out, or null if Noise, Curve or the Mapping names it; the value of a failure
+// is null. It fails as CSV.Write does.
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {

@@ -94,8 +94,8 @@ func readyColumns(noun string, columns map[string]string) (out []output, err err
 	return out, nil
 }
 
-// ErrColumn says that no row of an input has the column, key or metric of an output or a descriptor
-// that is asked for; the Field of the [RowError] is its name. It wraps cmbo's ErrCorrupt.
+// ErrColumn says that no row of an input has the column, key or metric of an output, a descriptor or
+// curves that are asked for; the Field of the [RowError] is its name. It wraps cmbo's ErrCorrupt.
 var ErrColumn = fmt.Errorf("%w: no such column", cmbo.ErrCorrupt)
 
 // sightings follows which columns of outputs and descriptors an input has.

@@ -3,6 +3,7 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"io"
 	"math"
 	"reflect"
 	"strings"
@@ -228,6 +229,18 @@ func TestMisspelt(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got, err := j.Read(&b); err != nil || got.Report.Accepted != 2 || got.Tasks[0].Outputs != nil || got.Tasks[0].Context != nil {
+		t.Errorf("%v", err)
+	}
+	// So it is of curves, of which failures and one row's null say nothing.
+	j = history.JSONLines{Space: space, Curve: "curve"}
+	const bare = `{"config": {"lr": 0}, "value": 1, "curves": {"steps": [1], "values": [2]}}` + "\n"
+	_, err = j.Read(strings.NewReader(bare))
+	mustBeRow(t, err, 0, "curve", "", history.ErrColumn, `no line has this key, named for setting "Curve"; there are "config", "curves", "value"`)
+	b.Reset()
+	if err := j.Write(&b, cmbo.Task{ID: "a", X: [][]float64{{0}}, Y: []float64{1}, Failed: [][]float64{{1}}}); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := j.Read(io.MultiReader(strings.NewReader(bare), &b)); err != nil || got.Report.Accepted != 3 || got.Tasks[0].Curves != nil {
 		t.Errorf("%v", err)
 	}
 	// A message of an input with many keys does not hold them all.

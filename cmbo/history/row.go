@@ -67,10 +67,12 @@ func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
 		v, known := r.outputs[o.name]
 		number(o.column, v, known, n.Outputs != nil)
 	}
-	if len(r.curve.Steps) > 0 && n.curve != "" {
+	shown := cell{column: n.curve, plain: true, null: n.needCurve}
+	if len(r.curve.Steps) > 0 {
 		text, _ := json.Marshal(r.curve) // whose values are finite
-		add(cell{column: n.curve, text: string(text), plain: true})
+		shown.text = string(text)
 	}
+	add(shown)
 	for _, o := range n.context {
 		if text, choice := r.context[o.name].(string); choice {
 			add(cell{column: o.column, text: text})
