@@ -148,8 +148,8 @@ func (c *Curve) Check() error {
 		case i > 0 && s <= c.Steps[i-1]:
 			return Errorf(ErrStep, "step %d of a curve follows step %d", s, c.Steps[i-1])
 		}
-		if err := CheckValue(c.Values[i]); err != nil {
-			return fmt.Errorf("at step %d of its curve: %w", s, err)
+		if v := c.Values[i]; CheckValue(v) != nil {
+			return Errorf(ErrNotFinite, "value %g at step %d of a curve is not within ±%g", v, s, points.MaxValue)
 		}
 	}
 	return nil
