@@ -21,7 +21,7 @@ const (
 )
 
 // maxRatio bounds offsets and scales, in units of the tasks' scale, so that no square
-// overflows.
+// overflows, and its square how much larger than the tasks' scale values count as.
 const maxRatio = 1e50
 
 // newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
@@ -100,10 +100,10 @@ func (p *affinePrior) wide() float64 {
 
 // in returns the prior for values divided by unit.
 func (p affinePrior) in(unit float64) affinePrior {
-	scale := math.Exp(p.logScale) / unit
+	scale := max(math.Exp(p.logScale)/unit, 1/maxRatio/maxRatio)
 	p.shift /= unit
 	p.shiftVar *= scale * scale
-	p.logScale -= math.Log(unit)
+	p.logScale = max(p.logScale-math.Log(unit), -2*math.Log(maxRatio))
 	return p
 }
 

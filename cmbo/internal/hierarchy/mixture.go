@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -103,11 +102,13 @@ func (m *Model) lowOf(y, given []float64) scaling.Low {
 	for i, v := range y {
 		best = max(best, v-math.Sqrt(given[i]))
 	}
-	unit := math.Exp(m.affine.logScale)
-	if more := deviation(y) / (ownUnit * unit); more > 1 {
+	spread := deviation(y)
+	least := spread / maxRatio / maxRatio
+	unit := max(math.Exp(m.affine.logScale), least)
+	if more := spread / (ownUnit * unit); more > 1 {
 		unit *= math.Exp2(math.Ceil(math.Log2(more)))
 	}
-	near := m.near * unit
+	near := max(m.near*unit, least)
 	step := near / 4
 	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
 }
@@ -249,9 +250,8 @@ func (r *mixture) weigh(ctx context.Context) error {
 		k.mass = math.Exp(k.fit.evidence + k.log - top)
 		total += k.mass
 	}
-	if math.IsNaN(total) { // no number holds the squares of both
-		scale := math.Exp(r.affine.logScale) * r.u
-		return fmt.Errorf("a value of %.3g and past values that differ by %.3g: no evidence for such a ratio can be computed", slices.MaxFunc(r.y, bySize), scale)
+	if math.IsNaN(total) {
+		return fmt.Errorf("no evidence can be computed for %d values", len(r.y))
 	}
 	for _, k := range r.all {
 		k.mass /= total
@@ -260,8 +260,6 @@ func (r *mixture) weigh(ctx context.Context) error {
 	r.weighed = true
 	return nil
 }
-
-func bySize(a, b float64) int { return cmp.Compare(math.Abs(a), math.Abs(b)) }
 
 // deviation returns the population deviation of y, 0 if it is empty.
 func deviation(y []float64) float64 {
