@@ -147,7 +147,7 @@ func FuzzOptuna(f *testing.F) {
 	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true)
 	f.Fuzz(func(t *testing.T, text []byte, pruned bool) {
 		for _, space := range []*cmbo.Space{nil, small(t)} {
-			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
+			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Intermediate: pruned, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
 			got, err := o.Read(bytes.NewReader(text))
 			if err != nil {
 				mustBeSentinel(t, err)

@@ -37,6 +37,9 @@ type Optuna struct {
 	Direction Direction
 	// Pruned takes pruned trials, too, with the last value they reported.
 	Pruned bool
+	// Intermediate makes curves of what complete trials reported: see [cmbo.Optimizer.Report]. What
+	// is no number in them is left out.
+	Intermediate bool
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its end; a
 	// trial that lacks one of the two, or of which only one names its zone, lacks it.
 	Seconds string
@@ -174,7 +177,7 @@ func (s *study) collect(out *collector, flip bool) error {
 	space := out.result.Space
 	cols := columns(space)
 	for _, t := range s.kept {
-		r, line := row{id: s.name, outputs: t.outputs(s.seconds)}, t.line
+		r, line := row{id: s.name, outputs: t.outputs(s.seconds), curve: t.curve()}, t.line
 		if r.x, r.bad = t.point(cols, space); r.bad == nil {
 			r.y, r.bad = t.result()
 		}
@@ -183,6 +186,9 @@ func (s *study) collect(out *collector, flip bool) error {
 		}
 		if flip {
 			r.y = -r.y
+			for i, v := range r.curve.Values {
+				r.curve.Values[i] = -v
+			}
 		}
 		if err := out.take(r, line); err != nil {
 			return err

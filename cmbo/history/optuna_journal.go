@@ -59,16 +59,17 @@ type operation struct {
 
 // study is a study as the operations so far make it.
 type study struct {
-	name       string
-	line       int // that created it
-	directions []Direction
-	wanted     bool
-	deleted    bool
-	seconds    string // of the Optuna that reads it
-	params     map[string]*parameter
-	trials     []*trial // by number
-	kept       []*trial // to be read, by number
-	failures   []*trial // that may be read, by number
+	name         string
+	line         int // that created it
+	directions   []Direction
+	wanted       bool
+	deleted      bool
+	seconds      string // of the Optuna that reads it
+	intermediate bool   // values make curves
+	params       map[string]*parameter
+	trials       []*trial // by number
+	kept         []*trial // to be read, by number
+	failures     []*trial // that may be read, by number
 }
 
 // parameter is one of a study.
@@ -211,7 +212,7 @@ func (j *journal) createStudy(op *operation, line int) *RowError {
 	}
 	s := &study{
 		name: *op.StudyName, line: line, wanted: j.Studies == nil || slices.Contains(j.Studies, *op.StudyName),
-		seconds: j.Seconds, params: make(map[string]*parameter),
+		seconds: j.Seconds, intermediate: j.Intermediate, params: make(map[string]*parameter),
 	}
 	for _, d := range op.Directions {
 		if d < 0 || d > int(Maximize) {

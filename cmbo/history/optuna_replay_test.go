@@ -263,6 +263,29 @@ func TestOptunaPruned(t *testing.T) {
 	}
 }
 
+// TestOptunaIntermediate makes curves of what complete trials reported, in the order of the steps and
+// in the direction of the values, of all others none.
+func TestOptunaIntermediate(t *testing.T) {
+	report := func(trial, step int, v string) string {
+		return fmt.Sprintf(`{"op_code":7,"trial_id":%d,"step":%d,"intermediate_value":%s}`+"\n", trial, step, v)
+	}
+	text := study0 + trial0 + trial0 + trial0 + setParam(0, "x", "0.25", unit) + setParam(1, "x", "0.5", unit) + setParam(2, "x", "0.75", unit) +
+		report(0, 3, "7") + report(0, -1, "1") + report(0, 2, "8") + report(0, 4, "NaN") + report(0, 5, "1e151") + report(0, 2, "9") + tell(0, "6") +
+		report(1, 1, "4") + `{"op_code":6,"trial_id":1,"state":2,"values":null}` + "\n" + report(2, 1, "4") + `{"op_code":6,"trial_id":2,"state":3,"values":null}` + "\n" +
+		`{"op_code":4,"study_id":0,"state":1,"value":2,"values":null,"distributions":{"x":` + quote(unit) + `},"params":{"x":1},"intermediate_values":{"10":3,"9":4}}` + "\n"
+	for sign, direction := range map[float64]history.Direction{1: history.Minimize, -1: history.Maximize} {
+		o := history.Optuna{Direction: direction, Pruned: true, Intermediate: true}
+		got := read(t, o, []byte(text)).Tasks[0]
+		want := []cmbo.Curve{{Steps: []int{2, 3}, Values: []float64{9 * sign, 7 * sign}}, {}, {Steps: []int{9, 10}, Values: []float64{4 * sign, 3 * sign}}}
+		if !reflect.DeepEqual(got.Curves, want) || len(got.Failed) != 1 {
+			t.Errorf("%v %v", got.Curves, got.Failed)
+		}
+		if o.Intermediate = false; read(t, o, []byte(text)).Tasks[0].Curves != nil {
+			t.Error("curves that nobody asked for")
+		}
+	}
+}
+
 // TestOptunaInfer infers spaces from distributions.
 func TestOptunaInfer(t *testing.T) {
 	tests := []struct {

@@ -3,6 +3,7 @@ package history
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -34,6 +35,7 @@ type trial struct {
 	values   []json.RawMessage
 	step     int64 // of last
 	last     json.RawMessage
+	shown    map[int64]json.RawMessage // by step, if that is asked for
 
 	start, end time.Time // zero where it is not known
 }
@@ -115,20 +117,37 @@ func (t *trial) setValues(raw json.RawMessage) *RowError {
 	return nil
 }
 
-// report keeps the intermediate value of the last step.
+// report keeps the intermediate value of the last step, or of all.
 func (t *trial) report(step int64, raw json.RawMessage) {
 	if t.last == nil || step >= t.step {
 		t.step, t.last = step, raw
 	}
+	if t.study.intermediate {
+		if t.shown == nil {
+			t.shown = make(map[int64]json.RawMessage)
+		}
+		t.shown[step] = raw
+	}
+}
+
+// curve returns what a complete trial reported, but for values that are no numbers.
+func (t *trial) curve() (c cmbo.Curve) {
+	for _, step := range slices.Sorted(maps.Keys(t.shown)) {
+		y, e := jsonFloat(t.shown[step], cmbo.ErrNotFinite)
+		if k := int(step); e == nil && checkValue(y) == nil && k >= 0 && int64(k) == step && t.state == complete {
+			c.Steps, c.Values = append(c.Steps, k), append(c.Values, y)
+		}
+	}
+	return c
 }
 
 // trim drops what is not needed of a finished trial.
 func (t *trial) trim(j *journal) {
 	if t.state == failed {
-		t.values, t.last = nil, nil
+		t.values, t.last, t.shown = nil, nil, nil
 	}
 	if t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
-		t.settings, t.values, t.last = nil, nil, nil
+		t.settings, t.values, t.last, t.shown = nil, nil, nil, nil
 	}
 }
 

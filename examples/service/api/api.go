@@ -271,6 +271,10 @@ type File struct {
 	Context map[string]string `json:"context,omitempty"`
 	// Seconds names an output for the time that a trial of an Optuna journal or of Katib took.
 	Seconds string `json:"seconds,omitempty"`
+	// Curve names the key of the curves of JSON lines, and Intermediate takes those that complete
+	// trials of an Optuna journal reported; without, past tasks of a file have none.
+	Curve        string `json:"curve,omitempty"`
+	Intermediate bool   `json:"intermediate,omitempty"`
 	// Separator is between the fields of a CSV file, a comma by default;
 	// DecimalComma reads 0,5 as a half.
 	Separator    string `json:"separator,omitempty"`

@@ -81,8 +81,8 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		direction = history.Minimize
 	}
 	if f.Format == api.FormatOptuna {
-		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned, Seconds: f.Seconds,
-			Policy: policy}
+		o := history.Optuna{Space: space, Studies: f.Studies, Direction: direction, Pruned: f.Pruned,
+			Intermediate: f.Intermediate, Seconds: f.Seconds, Policy: policy}
 		read, err := o.Read(strings.NewReader(f.Text))
 		if err != nil {
 			return nil, err
@@ -98,7 +98,7 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 		c = history.CSV{Space: space, TaskID: f.Task, Value: f.Value}
 	case api.FormatJSONLines:
 		j := history.JSONLines{Space: space, TaskID: f.Task, Value: f.Value, Task: f.TaskColumn, Noise: f.NoiseColumn,
-			Policy: policy}
+			Curve: f.Curve, Policy: policy}
 		j.Mapping.Columns, j.Mapping.Defaults, j.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
 		j.Mapping.Outputs, j.Mapping.Context = f.Outputs, f.Context
 		return j.Read(strings.NewReader(f.Text))

@@ -58,6 +58,14 @@ func TestFiles(t *testing.T) {
 {"task":"a","config":{"x":0.5},"status":"failed"}
 {"task":"b","config":{"x":0.75},"value":2}
 `
+	const watched = `{"task":"a","config":{"x":0.25},"value":1,"epochs":{"steps":[1,2],"values":[4,2]}}
+{"task":"a","config":{"x":0.75},"value":3}
+`
+	const unit = `"distributions":{"x":"{\"name\":\"FloatDistribution\",\"attributes\":{\"low\":0,\"high\":1,\"log\":false,\"step\":null}}"}`
+	const reported = `{"op_code":0,"study_name":"a","directions":[1]}
+{"op_code":4,"study_id":0,"state":1,"value":1,` + unit + `,"params":{"x":0.25},"intermediate_values":{"2":2,"1":4}}
+{"op_code":4,"study_id":0,"state":1,"value":3,` + unit + `,"params":{"x":0.75}}
+`
 	defaults := map[string]any{"depth": 3.}
 	mlflow := history.MLflow(logged, "loss")
 	mlflow.Mapping.Defaults = defaults
@@ -80,6 +88,20 @@ func TestFiles(t *testing.T) {
 				return history.JSONLines{Space: small}.Read(strings.NewReader(text))
 			},
 			api.FileReport{Format: "jsonlines", Tasks: 2, Rows: 4, Accepted: 4, Failed: 1},
+		},
+		{
+			api.File{Format: api.FormatJSONLines, Text: watched, Curve: "epochs"}, small,
+			func(text string) (*history.Result, error) {
+				return history.JSONLines{Space: small, Curve: "epochs"}.Read(strings.NewReader(text))
+			},
+			api.FileReport{Format: "jsonlines", Tasks: 1, Rows: 2, Accepted: 2},
+		},
+		{
+			api.File{Format: api.FormatOptuna, Text: reported, Intermediate: true}, small,
+			func(text string) (*history.Result, error) {
+				return history.JSONLines{Space: small, Curve: "epochs"}.Read(strings.NewReader(watched))
+			},
+			api.FileReport{Format: "optuna", Tasks: 1, Rows: 2, Accepted: 2},
 		},
 		{
 			api.File{Format: api.FormatCSV, Text: "X in mm;value\n0,25;1\n0,75;2,5\n7;1\n", Separator: ";", DecimalComma: true, Task: "t", Columns: map[string]string{"x": "X in mm"}, Skip: true}, small,
