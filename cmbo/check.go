@@ -116,6 +116,8 @@ type CheckReport struct {
 	// Apart are tasks whose values of an output are fifty times those of the others, or more, or less: they may
 	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
+
+	misfits []string // limits that do not fit the tasks' values
 }
 
 // An ApartOutput is an output of a task whose values differ from those of others as another
@@ -186,6 +188,15 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			return nil, err
 		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
+		for _, o := range c.outputs {
+			var values []float64
+			for i := range tasks {
+				values = append(values, tasks[i].Outputs[o.Name]...)
+			}
+			if words := misfit(o, values); words != "" {
+				report.misfits = append(report.misfits, words)
+			}
+		}
 		valued := 0 // tasks to learn values from
 		for i := range tasks {
 			// Outputs that are not declared would be learned for nothing.
@@ -213,7 +224,8 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			}
 		}
 		if len(out) == 0 {
-			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from", len(tasks), replay.MinRows)
+			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from%s",
+				len(tasks), replay.MinRows, strings.Join(append([]string{""}, report.misfits...), "; "))
 		}
 		draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
@@ -309,6 +321,9 @@ func (r *CheckReport) String() string {
 	}
 	for _, a := range r.Apart {
 		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of the others\n", a.Output, a.Task, a.Ratio)
+	}
+	for _, words := range r.misfits {
+		fmt.Fprintln(&b, words)
 	}
 	return b.String()
 }

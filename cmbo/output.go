@@ -39,6 +39,7 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // value does these alone decide, and the acquisition among points of at least 95 % of the
 // largest. Names have up to 200 bytes, no control characters and no space at an end, and differ
 // from each other, and from others of past tasks, by more than case, spaces and the signs _-.
+// [Optimizer.Transfer] and [Check] tell where limits do not fit the values of past tasks.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {

@@ -212,6 +212,16 @@ func (o *outputPrior) value(t hierarchy.Task, i int) float64 {
 	return o.warp.Invert(t.Shift + t.Scale*t.Z[i])
 }
 
+// values returns those of all tasks.
+func (o *outputPrior) values() (values []float64) {
+	for _, t := range o.model.Tasks() {
+		for i := range t.Z {
+			values = append(values, o.value(t, i))
+		}
+	}
+	return values
+}
+
 // columns adds the outputs to tasks, found by their IDs, as they were told but for rounding.
 func (p *Prior) columns(tasks []Task, byID map[string]int) {
 	for _, o := range p.outputs {

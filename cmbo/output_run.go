@@ -307,3 +307,34 @@ func (o *Optimizer) violations(i int) []Violation {
 	}
 	return out
 }
+
+// misfit says how limits do not fit the values of past tasks: that none holds them, or that one is of
+// another size than all, as one in another unit is; "" where they fit.
+func misfit(o runlog.Output, values []float64) string {
+	lo, hi := o.Limits()
+	least, most, small, large, holds := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0, false
+	for _, v := range values {
+		if math.IsNaN(v) {
+			continue
+		}
+		size := math.Abs(v)
+		holds = holds || o.Beyond(v) <= 1e-9*size // a prior keeps values but for rounding
+		least, most = min(least, v), max(most, v)
+		if large = max(large, size); size > 0 {
+			small = min(small, size)
+		}
+	}
+	apart := func(limit float64) bool {
+		l := math.Abs(limit)
+		return l > 0 && !math.IsInf(l, 1) && (l/unitGap > large || l < small/unitGap)
+	}
+	switch {
+	case !o.Limited() || large == 0:
+		return ""
+	case !holds:
+		return fmt.Sprintf("no past value holds %s: they lie from %s to %s", &o, short(least), short(most))
+	case apart(lo) || apart(hi):
+		return fmt.Sprintf("%s may be in another unit: past values lie from %s to %s", &o, short(least), short(most))
+	}
+	return ""
+}

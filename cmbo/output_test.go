@@ -1000,6 +1000,62 @@ func TestCheckUnits(t *testing.T) {
 	}
 }
 
+// TestMisfit: limits that no past value holds, or of another size than all, are told before the first
+// value and by a check; those at the values' ends, and fewer than fifty times beyond, are not.
+func TestMisfit(t *testing.T) {
+	values := []float64{math.NaN(), -2, 0, 4}
+	for _, c := range []struct {
+		lo, hi float64
+		want   string
+	}{
+		{math.Inf(-1), -2, ""}, {math.Inf(-1), -2.1, `no past value holds "v" (at most -2.1): they lie from -2 to 4`},
+		{4, math.Inf(1), ""}, {4.1, math.Inf(1), `no past value holds "v" (at least 4.1)`}, {1, 3, "no past value holds"}, {-1, 1, ""},
+		{math.Inf(-1), 4 * (1 - 1e-10), ""}, {4 * (1 + 1e-10), math.Inf(1), ""}, {math.Inf(-1), 199, ""},
+		{math.Inf(-1), 201, `"v" (at most 201) may be in another unit: past values lie from -2 to 4`}, {-201, math.Inf(1), "in another unit"},
+		{0.041, math.Inf(1), ""}, {0.039, math.Inf(1), "in another unit"}, {0, math.Inf(1), ""}, {math.Inf(-1), 0, ""}, {0, 201, "in another unit"},
+	} {
+		o := runlog.Output{Name: "v"}
+		if !math.IsInf(c.lo, 0) {
+			o.AtLeast = &c.lo
+		}
+		if !math.IsInf(c.hi, 0) {
+			o.AtMost = &c.hi
+		}
+		if got := misfit(o, values); c.want == "" {
+			assert.Empty(t, got, o)
+		} else {
+			assert.Contains(t, got, c.want)
+		}
+		assert.Empty(t, misfit(o, values[:1]), "of no value")
+		assert.Empty(t, misfit(o, []float64{0}), "nor of one without a size")
+	}
+	assert.Empty(t, misfit(runlog.Output{Name: "v"}, values))
+
+	ctx := context.Background()
+	s, tasks := encoded(t, 5, 12)
+	prior, err := Learn(ctx, s, tasks, WithMinimize())
+	require.NoError(t, err)
+	for limit, want := range map[float64]string{1e6: "may be in another unit", 1e-6: "no past value holds", 2: ""} {
+		o, err := New(s, WithPrior(prior), WithOutput("seconds", AtMost(limit)))
+		require.NoError(t, err)
+		tr, err := o.Transfer(ctx)
+		require.NoError(t, err)
+		report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithCheckTasks(1), WithCheckEvaluations(2))
+		said := ""
+		if limit < 1 {
+			require.ErrorIs(t, err, ErrTask)
+			said = err.Error()
+		} else {
+			require.NoError(t, err)
+			said = report.String()
+		}
+		for _, text := range []string{tr.String(), said} {
+			assert.Contains(t, text, want)
+			assert.Equal(t, want != "", strings.Contains(text, "past value"), text)
+		}
+	}
+}
+
 // The verdict of a check is by twice the standard error of the mean difference, with either
 // sign, and none before five tasks.
 func TestCheckVerdict(t *testing.T) {

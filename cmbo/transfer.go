@@ -130,6 +130,7 @@ type Transfer struct {
 	Relation *Relation
 
 	others []string // of an output that no past task has: those that they have
+	misfit string   // of an output, how its limits do not fit what past tasks have
 	ranked bool     // the past ranks the points told as their values do
 	better bool     // it ranks the better half of them so
 	sooner bool     // the run came to good values sooner than chance does
@@ -167,6 +168,9 @@ func (t Transfer) String() string {
 			text += "; of " + name + " " + of.words()
 			if of.Relation != nil && of.Relation.Descriptors != nil {
 				text += ", and " + of.Relation.String()
+			}
+			if of.misfit != "" {
+				text += ", and " + of.misfit
 			}
 		case of.others != nil:
 			text += fmt.Sprintf("; of %s past tasks tell nothing: their outputs are %q", name, of.others)
@@ -259,6 +263,9 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		of := Transfer{Values: len(f.scale.Z)}
 		if ok {
 			of = m.model.transfer(f.scale.Z)
+		}
+		if m.past != nil {
+			of.misfit = misfit(m.output, m.past.values())
 		}
 		if p := o.config.prior; m.past == nil && p != nil {
 			of.others = p.Outputs()
