@@ -449,12 +449,8 @@ const unitGap = 50
 
 // apartOutputs returns the outputs of tasks that lie apart from the others: beyond the
 // widest gap in the medians of their sizes, if that is unitGap or more.
-func apartOutputs(tasks []Task) []ApartOutput {
-	type sized struct {
-		task string
-		size float64 // log
-	}
-	sizes := make(map[string][]sized)
+func apartOutputs(tasks []Task) (out []ApartOutput) {
+	sizes := make(map[string][]ApartOutput) // by name, the logarithm of the median for the ratio
 	for i := range tasks {
 		for name, column := range tasks[i].Outputs {
 			var logs []float64
@@ -464,31 +460,27 @@ func apartOutputs(tasks []Task) []ApartOutput {
 				}
 			}
 			if slices.Sort(logs); len(logs) > 0 {
-				sizes[name] = append(sizes[name], sized{tasks[i].ID, logs[len(logs)/2]})
+				sizes[name] = append(sizes[name], ApartOutput{tasks[i].ID, name, logs[len(logs)/2]})
 			}
 		}
 	}
-	var out []ApartOutput
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {
 		list := sizes[name]
-		slices.SortFunc(list, func(a, b sized) int {
-			return cmp.Or(cmp.Compare(a.size, b.size), strings.Compare(a.task, b.task))
+		slices.SortFunc(list, func(a, b ApartOutput) int {
+			return cmp.Or(cmp.Compare(a.Ratio, b.Ratio), strings.Compare(a.Task, b.Task))
 		})
-		cut := 0 // the first beyond the widest gap
-		for i := 1; i < len(list); i++ {
-			if cut == 0 || list[i].size-list[i-1].size > list[cut].size-list[cut-1].size {
-				cut = i
+		cut, widest := 0, math.Log(unitGap)
+		for i := range list[1:] {
+			if gap := list[i+1].Ratio - list[i].Ratio; gap > widest || cut == 0 && gap == widest {
+				cut, widest = i+1, gap
 			}
-		}
-		if cut == 0 || list[cut].size-list[cut-1].size < math.Log(unitGap) {
-			continue
 		}
 		few, most := list[:cut], list[cut:]
 		if len(few) > len(most) {
 			few, most = most, few
 		}
 		for _, s := range few {
-			out = append(out, ApartOutput{s.task, name, math.Exp(s.size - most[len(most)/2].size)})
+			out = append(out, ApartOutput{s.Task, name, math.Exp(s.Ratio - most[len(most)/2].Ratio)})
 		}
 	}
 	return out
