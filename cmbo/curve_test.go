@@ -354,7 +354,6 @@ func TestResumed(t *testing.T) {
 			drive(t, o, f, 4)
 			x := []float64{0.6, 0.2}
 			var c cmbo.Curve
-			var stopped cmbo.Prospect
 			const from = 5
 			begin := func() cmbo.Trial {
 				require.NoError(t, o.Enqueue(x))
@@ -372,10 +371,15 @@ func TestResumed(t *testing.T) {
 			first := begin()
 			c = curveOf(rng.Stream(4, "resumed"), f(x), 2)
 			for i := range from {
-				p, err := o.Report(ctx, first.ID, i+1, c.Values[i])
+				_, err := o.Report(ctx, first.ID, i+1, c.Values[i])
 				require.NoError(t, err)
-				stopped = p
 			}
+			end := func(id, step int, y float64) (mean, sd float64) {
+				mean, sd, err := o.EndOf(ctx, id, step, y)
+				require.NoError(t, err)
+				return mean, sd
+			}
+			mean, sd := end(first.ID, from, c.Values[from-1])
 			require.NoError(t, o.TellStopped(ctx, first.ID))
 			require.Len(t, candidates(), 1)
 			trial := begin()
@@ -390,10 +394,9 @@ func TestResumed(t *testing.T) {
 			require.True(t, math.IsNaN(cut), "begun anew")
 			cut, _, err = o.Cutoff(ctx, trial.ID, from+1)
 			require.NoError(t, err)
-			p, err := o.Report(ctx, trial.ID, from+1, cut)
-			require.NoError(t, err)
-			start := acq.ExpectedImprovement(stopped.Mean, stopped.SD, best.Y) / (curveSteps + 1 - from)
-			require.InEpsilon(t, start, acq.ExpectedImprovement(p.Mean, p.SD, best.Y)/(curveSteps-from), 1e-6)
+			start := acq.ExpectedImprovement(mean, sd, best.Y) / (curveSteps + 1 - from)
+			mean, sd = end(trial.ID, from+1, cut)
+			require.InEpsilon(t, start, acq.ExpectedImprovement(mean, sd, best.Y)/(curveSteps-from), 1e-6)
 		})
 	}
 }

@@ -72,3 +72,10 @@ func SetSampleTasks(n int) int {
 	sampleTasks = n
 	return old
 }
+
+// EndOf returns what a value at a step makes of the end of a trial, as advice has it.
+func (o *Optimizer) EndOf(ctx context.Context, id, step int, y float64) (mean, sd float64, err error) {
+	a, _, err := o.draft().look(ctx, id, step)
+	mean, sd = a.end(o.config.oriented(y))
+	return mean, sd, err
+}

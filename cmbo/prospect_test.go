@@ -189,11 +189,42 @@ func TestProspectAhead(t *testing.T) {
 		assert.InDelta(t, special.NormCDF((a.mean-a.best)/math.Sqrt(a.variance)), a.before(), 1e-12)
 		end, noise, ok := a.law.Evidence(best.Y - 0.4*unit)
 		require.True(t, ok)
-		m, sd, chance, stop := a.after(best.Y - 0.4*unit)
+		m, sd := a.end(best.Y - 0.4*unit)
+		chance, stop := a.after(best.Y - 0.4*unit)
 		v := 1 / (1/a.variance + 1/noise)
 		assert.InDelta(t, v*(a.mean/a.variance+end/noise), m, 1e-9)
 		assert.InEpsilon(t, math.Sqrt(v), sd, 1e-9)
 		assert.InEpsilon(t, special.NormCDF((m-a.best)/sd), chance, 1e-9)
+		// What is told of the end is wider by the model's part, and by more where the curve is farther
+		// from that than its deviation: it comes nearer to the curve then.
+		contradicted := make(map[bool]int)
+		for k := -8.0; k <= 8; k += 0.25 {
+			y := a.mean + k*math.Sqrt(a.variance)
+			end, noise, ok := a.law.Evidence(y)
+			if !ok {
+				continue
+			}
+			own := 1.44 * a.variance
+			far := (end - a.mean) * (end - a.mean) / (own + noise)
+			contradicted[far > 1]++
+			if far > 1 {
+				own *= (4 + far) / 5
+			}
+			v := 1 / (1/own + 1/noise)
+			m, sd := a.foretold(y)
+			assert.InEpsilon(t, math.Sqrt(v), sd, 1e-9)
+			assert.InDelta(t, v*(a.mean/own+end/noise), m, 1e-9*math.Abs(end))
+		}
+		assert.Len(t, contradicted, 2)
+		m2, sd2 := ahead{mean: a.mean, variance: a.variance}.foretold(best.Y)
+		assert.Equal(t, a.mean, m2)
+		assert.InEpsilon(t, 1.2*math.Sqrt(a.variance), sd2, 1e-12)
+		for _, y := range []float64{1e149, -1e149} {
+			small := a
+			small.variance = 1e-30
+			m, sd := small.foretold(y)
+			assert.False(t, math.IsNaN(m) || !(sd > 0) || math.IsInf(sd, 0))
+		}
 		if checkpoints {
 			assert.Equal(t, 7, a.left)
 			start := acq.LogExpectedImprovement(a.mean, math.Sqrt(a.variance), a.best) - math.Log(11)

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
@@ -247,4 +248,59 @@ func TestCurvesFlags(t *testing.T) {
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "no way is named")
 	o = mustParse(t, "-data", writeOutputs(t, 6), "-experiment", "curves")
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "curve")
+}
+
+// TestReportCoverage tells how many ends of learning curves, reports of all steps together, the 90 % intervals
+// of Report hold, on a table where one is at hand:
+//
+//	CMBO_DATA=DIR go test ./examples/hpob -run TestReportCoverage -v -timeout 0
+func TestReportCoverage(t *testing.T) {
+	dir := os.Getenv("CMBO_DATA")
+	if dir == "" {
+		t.Skip("CMBO_DATA names no folder of tables")
+	}
+	ctx := t.Context()
+	s := &study{options: mustParse(t, "-data", filepath.Join(dir, "curves.json.gz"), "-experiment", "curves")}
+	steps, err := s.readCurves()
+	require.NoError(t, err)
+	const trials, repeats = 20, 3
+	var held, reports float64
+	for target, p := range s.tasks {
+		p.space, err = cmbo.Candidates(p.X)
+		require.NoError(t, err)
+		var ofTask, n float64
+		for repeat := range uint64(repeats) {
+			o, err := s.propose(ctx, way{transfer: true}, "", target, repeat, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) })
+			require.NoError(t, err)
+			for range trials {
+				trial, more, err := o.next(ctx)
+				require.NoError(t, err)
+				require.True(t, more)
+				curve, stopped := p.losses[trial.Index], false
+				for k := 0; k < min(len(curve), steps-1) && !stopped; k++ {
+					r, err := o.Report(ctx, trial.ID, k+1, curve[k])
+					require.NoError(t, err)
+					if stopped = r.Stop; len(curve) == steps && r.Known {
+						n++
+						if math.Abs(curve[steps-1]-r.Mean) <= 1.6449*r.SD {
+							ofTask++
+						}
+					}
+				}
+				switch {
+				case stopped:
+					err = o.TellStopped(ctx, trial.ID)
+				case len(curve) == steps:
+					err = o.Tell(trial.ID, curve[steps-1])
+				default:
+					err = o.TellFailed(trial.ID)
+				}
+				require.NoError(t, err)
+			}
+		}
+		t.Logf("%s: %.3f of %.0f", p.ID, ofTask/n, n)
+		held, reports = held+ofTask, reports+n
+	}
+	t.Logf("all: %.3f of %.0f", held/reports, reports)
+	require.InDelta(t, 0.9, held/reports, 0.03)
 }
