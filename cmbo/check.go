@@ -184,14 +184,17 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := checkSpellings(tasks); err != nil {
 			return nil, err
 		}
-		if err := recorded(tasks, c.outputs); err != nil {
-			return nil, err
+		all := make(map[string][]float64) // of each output
+		for i := range tasks {
+			for name, column := range tasks[i].Outputs {
+				all[name] = append(all[name], column...)
+			}
 		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
 		for _, o := range c.outputs {
-			var values []float64
-			for i := range tasks {
-				values = append(values, tasks[i].Outputs[o.Name]...)
+			values, known := all[o.Name]
+			if !known && !o.Optional { // there would be nothing to propose
+				return nil, space.Errorf(ErrOutput, "output %q: no value of a task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(all)))
 			}
 			if words := misfit(o, values); words != "" {
 				report.misfits = append(report.misfits, words)
@@ -425,23 +428,6 @@ func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize b
 // values of one are equal.
 func rankCorrelation(a, b []float64) float64 {
 	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
-}
-
-// recorded reports an output that has to be told and that no value of a task has: there would be nothing
-// to propose.
-func recorded(tasks []Task, declared []runlog.Output) error {
-	known := make(map[string]bool)
-	for i := range tasks {
-		for name := range tasks[i].Outputs {
-			known[name] = true
-		}
-	}
-	for _, o := range declared {
-		if !known[o.Name] && !o.Optional {
-			return space.Errorf(ErrOutput, "output %q: no value of a task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(known)))
-		}
-	}
-	return nil
 }
 
 // unitGap is the ratio of median sizes from which another unit is thought of: less than that of minutes and seconds.

@@ -311,30 +311,29 @@ func (o *Optimizer) violations(i int) []Violation {
 // misfit says how limits do not fit the values of past tasks: that none holds them, or that one is of
 // another size than all, as one in another unit is; "" where they fit.
 func misfit(o runlog.Output, values []float64) string {
-	lo, hi := o.Limits()
-	least, most, small, large, holds := math.Inf(1), math.Inf(-1), math.Inf(1), 0.0, false
+	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
+	var sizes []float64
 	for _, v := range values {
-		if math.IsNaN(v) {
-			continue
-		}
-		size := math.Abs(v)
-		holds = holds || o.Beyond(v) <= 1e-9*size // a prior keeps values but for rounding
-		least, most = min(least, v), max(most, v)
-		if large = max(large, size); size > 0 {
-			small = min(small, size)
+		if v != 0 {
+			sizes = append(sizes, math.Abs(v))
 		}
 	}
-	apart := func(limit float64) bool {
-		l := math.Abs(limit)
-		return l > 0 && !math.IsInf(l, 1) && (l/unitGap > large || l < small/unitGap)
-	}
-	switch {
-	case !o.Limited() || large == 0:
+	if !o.Limited() || sizes == nil {
 		return ""
-	case !holds:
-		return fmt.Sprintf("no past value holds %s: they lie from %s to %s", &o, short(least), short(most))
-	case apart(lo) || apart(hi):
-		return fmt.Sprintf("%s may be in another unit: past values lie from %s to %s", &o, short(least), short(most))
 	}
-	return ""
+	why := ""
+	lo, hi := o.Limits()
+	for _, l := range []float64{math.Abs(lo), math.Abs(hi)} {
+		if l > 0 && !math.IsInf(l, 1) && (l/unitGap > slices.Max(sizes) || l < slices.Min(sizes)/unitGap) {
+			why = " may be in another unit than past values"
+		}
+	}
+	holds := func(v float64) bool { return o.Beyond(v) <= 1e-9*math.Abs(v) } // a prior keeps values but for rounding
+	if !slices.ContainsFunc(values, holds) {
+		why = " is held by no past value"
+	}
+	if why == "" {
+		return ""
+	}
+	return fmt.Sprintf("%s%s: these lie from %s to %s", &o, why, short(slices.Min(values)), short(slices.Max(values)))
 }

@@ -1008,10 +1008,10 @@ func TestMisfit(t *testing.T) {
 		lo, hi float64
 		want   string
 	}{
-		{math.Inf(-1), -2, ""}, {math.Inf(-1), -2.1, `no past value holds "v" (at most -2.1): they lie from -2 to 4`},
-		{4, math.Inf(1), ""}, {4.1, math.Inf(1), `no past value holds "v" (at least 4.1)`}, {1, 3, "no past value holds"}, {-1, 1, ""},
+		{math.Inf(-1), -2, ""}, {math.Inf(-1), -2.1, `"v" (at most -2.1) is held by no past value: these lie from -2 to 4`},
+		{4, math.Inf(1), ""}, {4.1, math.Inf(1), `"v" (at least 4.1) is held by no past value`}, {1, 3, "is held by no past value"}, {-1, 1, ""},
 		{math.Inf(-1), 4 * (1 - 1e-10), ""}, {4 * (1 + 1e-10), math.Inf(1), ""}, {math.Inf(-1), 199, ""},
-		{math.Inf(-1), 201, `"v" (at most 201) may be in another unit: past values lie from -2 to 4`}, {-201, math.Inf(1), "in another unit"},
+		{math.Inf(-1), 201, `"v" (at most 201) may be in another unit than past values: these lie from -2 to 4`}, {-201, math.Inf(1), "in another unit"},
 		{0.041, math.Inf(1), ""}, {0.039, math.Inf(1), "in another unit"}, {0, math.Inf(1), ""}, {math.Inf(-1), 0, ""}, {0, 201, "in another unit"},
 	} {
 		o := runlog.Output{Name: "v"}
@@ -1035,7 +1035,7 @@ func TestMisfit(t *testing.T) {
 	s, tasks := encoded(t, 5, 12)
 	prior, err := Learn(ctx, s, tasks, WithMinimize())
 	require.NoError(t, err)
-	for limit, want := range map[float64]string{1e6: "may be in another unit", 1e-6: "no past value holds", 2: ""} {
+	for limit, want := range map[float64]string{1e6: "may be in another unit", 1e-6: "is held by no past value", 2: ""} {
 		o, err := New(s, WithPrior(prior), WithOutput("seconds", AtMost(limit)))
 		require.NoError(t, err)
 		tr, err := o.Transfer(ctx)
