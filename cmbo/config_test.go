@@ -152,20 +152,32 @@ func TestOptionNames(t *testing.T) {
 }
 
 // TestChoicesReachTheModels: no choice is without a counterpart in the models, which
-// would fall back to their first one, and no level of theirs without a name here.
+// would fall back to their first one.
 func TestChoicesReachTheModels(t *testing.T) {
 	for y, p := range []scaling.Policy{ZScore: scaling.ZScore, MinMax: scaling.MinMax, RawValues: scaling.Raw, Copula: scaling.Copula} {
 		require.Equal(t, p, scaling.Policy(y), "%s", YPolicy(y))
 		require.True(t, YPolicy(y).valid())
 	}
 	require.Len(t, yPolicyNames, int(Copula)+1)
-	require.Len(t, levels, int(hierarchy.NumLevels))
-	seen := make(map[Level]bool)
-	for l := range hierarchy.NumLevels {
-		require.Contains(t, levels, l)
-		seen[levels[l]] = true
-	}
-	require.Len(t, seen, len(levels))
+}
+
+// TestHypothesesOf: what a hypothesis of some tasks alone has is told with these tasks, and none
+// is told as another.
+func TestHypothesesOf(t *testing.T) {
+	require.Equal(t, []Hypothesis{
+		{Level: LevelNone, Cluster: -1, Mass: 0.1, Reversed: 0.05},
+		{Level: LevelPopulation, Cluster: -1, Mass: 0.2},
+		{Level: LevelCluster, Cluster: 0, Tasks: []string{"a", "b"}, Mass: 0.3},
+		{Level: LevelCluster, Cluster: 1, Tasks: []string{"c"}, Mass: 0.4},
+	}, hypothesesOf([]hierarchy.Mass{
+		{Mass: 0.1, Reversed: 0.05},
+		{Transfers: true, Mass: 0.2},
+		{Transfers: true, Tasks: []string{"a", "b"}, Mass: 0.3},
+		{Transfers: true, Tasks: []string{"c"}, Mass: 0.4},
+	}))
+	all := Transfer{Hypotheses: hypothesesOf([]hierarchy.Mass{{Mass: 0.25}, {Transfers: true, Tasks: []string{"a"}, Mass: 0.75, Reversed: 0.25}})}
+	up, down := all.upright()
+	require.Equal(t, []float64{0.5, 0.25}, []float64{up, down})
 }
 
 // TestOptionsContradict: two options that cannot both be meant are refused, in

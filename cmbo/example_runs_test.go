@@ -185,7 +185,7 @@ func ExampleOptimizer_LastStep() {
 		}
 	}
 
-	weights := must(opt.Weights()) // no transfer, population, each cluster, single tasks
+	weights := must(opt.Weights()) // no transfer, population
 	fmt.Println("the past helps:", weights[0] < 0.5)
 
 	mean, sd, err := opt.Predict([]float64{0.9})

@@ -186,16 +186,31 @@ func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float6
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }
 
-func (r *hierarchicalRun) Hypotheses() []Hypothesis {
-	var out []Hypothesis
-	for _, m := range r.Masses() {
-		out = append(out, Hypothesis{Level: levels[m.Level], Cluster: -1, Mass: m.Mass, Reversed: m.Reversed})
+func (r *hierarchicalRun) Hypotheses() []Hypothesis { return hypothesesOf(r.Masses()) }
+
+// hypothesesOf gives masses their levels, and a number to the tasks that a hypothesis is of alone.
+func hypothesesOf(masses []hierarchy.Mass) (out []Hypothesis) {
+	clusters := 0
+	for _, m := range masses {
+		h := Hypothesis{Level: LevelPopulation, Cluster: -1, Tasks: m.Tasks, Mass: m.Mass, Reversed: m.Reversed}
+		switch {
+		case !m.Transfers:
+			h.Level = LevelNone
+		case m.Tasks != nil:
+			h.Level, h.Cluster = LevelCluster, clusters
+			clusters++
+		}
+		out = append(out, h)
 	}
 	return out
 }
 
-// levels are those of the hypotheses there are.
-var levels = map[hierarchy.Level]Level{hierarchy.NoTransfer: LevelNone, hierarchy.Population: LevelPopulation}
+func (r *hierarchicalRun) Weights() (w []float64) {
+	for _, m := range r.Masses() {
+		w = append(w, m.Mass)
+	}
+	return w
+}
 
 // TaskMeans returns what the values of each task that the prior keeps leave of the mean of
 // all.

@@ -151,9 +151,11 @@ func (t Transfer) Mass(l Level) (mass, reversed float64) {
 // upright returns the mass of the hypotheses that take something over, right way up,
 // and that of those that hold upside down.
 func (t Transfer) upright() (mass, reversed float64) {
-	for l := LevelPopulation; l <= LevelCluster; l++ {
-		m, r := t.Mass(l)
-		mass, reversed = mass+m-r, reversed+r
+	for l := range Level(len(levelNames)) {
+		if l != LevelNone {
+			m, r := t.Mass(l)
+			mass, reversed = mass+m-r, reversed+r
+		}
 	}
 	return mass, reversed
 }

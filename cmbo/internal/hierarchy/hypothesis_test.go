@@ -100,7 +100,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 
 // String names a hypothesis in failures.
 func (f *facts) String() string {
-	return fmt.Sprintf("level %d of mass %g", f.level, f.prior)
+	return fmt.Sprintf("mass %g, transfers: %t, tasks %q", f.prior, f.transfers, f.tasks)
 }
 
 // conforms asks for the prior moments of a hypothesis at points told and at candidates to be
@@ -167,41 +167,42 @@ func TestFacts(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
-	levels := make(map[Level]int)
+	number := make(map[bool]int)
 	for _, h := range m.hypotheses(&s) {
 		f := h.about()
-		levels[f.level]++
-		assert.Equal(t, map[bool]float64{true: s.NoTransferTail, false: s.TransferTail}[f.level == NoTransfer], f.tail, "%s", f)
+		number[f.transfers]++
+		assert.Equal(t, map[bool]float64{false: s.NoTransferTail, true: s.TransferTail}[f.transfers], f.tail, "%s", f)
 	}
-	assert.Equal(t, map[Level]int{NoTransfer: 1, Population: 2}, levels)
+	assert.Equal(t, map[bool]int{false: 1, true: 2}, number)
 }
 
-// The prior masses are those of the settings, by level, and all of what transfers is on
+// The prior masses are those of the settings, and all of what transfers is on
 // targets with a process beside; without one there are none of those.
 func TestPriorMasses(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
-	var mass [NumLevels]float64
+	mass := make(map[bool]float64)
 	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {
-		mass[h.about().level] += h.about().prior
+		mass[h.about().transfers] += h.about().prior
 		if b, ok := h.(*beside); ok {
 			with[b.factor] += h.about().prior
 		}
 	}
-	assert.InDeltaSlice(t, s.Mass[:], mass[:], 1e-14)
+	assert.InDelta(t, s.NoTransferMass, mass[false], 1e-14)
+	assert.InDelta(t, s.PopulationMass, mass[true], 1e-14)
 	require.Len(t, with, len(s.Besides))
 	for _, factor := range s.Besides {
-		assert.InDelta(t, s.Mass[Population]/float64(len(s.Besides)), with[factor], 1e-14)
+		assert.InDelta(t, s.PopulationMass/float64(len(s.Besides)), with[factor], 1e-14)
 	}
 	variance := []float64{0}
 	m.hypotheses(&s)[0].variance(variance, nil)
 	b := m.hypotheses(&s)[len(s.Besides)].(*beside)
 	assert.InEpsilon(t, b.own*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
-	s.Besides, s.Mass[NoTransfer] = nil, 0
+	s.Besides, s.NoTransferMass = nil, 0
 	for _, h := range m.hypotheses(&s) {
-		require.Equal(t, Population, h.about().level)
+		require.True(t, h.about().transfers)
 		require.NotContains(t, fmt.Sprintf("%T", h), "beside")
 	}
 }

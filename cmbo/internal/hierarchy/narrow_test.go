@@ -98,7 +98,7 @@ func TestRunOfTwoModels(t *testing.T) {
 		require.Greater(t, min(mass[0], mass[1]), 0.01, "a mixture of one")
 		mixed := func(of func(i int) float64) float64 { return mass[0]*of(0) + mass[1]*of(1) }
 
-		for _, l := range []Level{NoTransfer, Population} {
+		for l := range 2 { // no transfer, the population
 			assert.InEpsilon(t, mixed(func(i int) float64 { return runs[i].Masses()[l].Mass }), run.Masses()[l].Mass, 1e-12)
 			assert.InDelta(t, mixed(func(i int) float64 { return runs[i].Masses()[l].Reversed }), run.Masses()[l].Reversed, 1e-12)
 		}

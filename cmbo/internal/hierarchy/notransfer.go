@@ -19,7 +19,7 @@ type noTransfer struct {
 // have the mass.
 func noTransfers(m *Model, s *Settings) []hypothesis {
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	return []hypothesis{&noTransfer{facts{level: NoTransfer, prior: s.Mass[NoTransfer], tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
+	return []hypothesis{&noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, m.ownVariance()}}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {

@@ -3,17 +3,17 @@ package hierarchy
 // population is a draw of what all tasks have in common.
 type population struct{ facts }
 
-// populations divides the mass of the level between the population and, where descriptors of the target
-// say more, the population as they have it.
+// populations divides a mass between the population and, where descriptors of the target say more,
+// the population as they have it.
 func populations(m *Model, s *Settings) []hypothesis {
-	mass, moved := s.Mass[Population], 0.0
+	mass, moved := s.PopulationMass, 0.0
 	if m.moved != nil {
 		moved = mass * s.Moved
 	}
 	return append(withBeside(m, s, mass-moved, func(mass float64) hypothesis {
-		return &population{facts{level: Population, prior: mass, tail: s.TransferTail}}
+		return &population{facts{transfers: true, prior: mass, tail: s.TransferTail}}
 	}), withBeside(m, s, moved, func(mass float64) hypothesis {
-		return &movedPopulation{facts{level: Population, prior: mass, tail: s.TransferTail, apart: true}, m}
+		return &movedPopulation{facts{transfers: true, prior: mass, tail: s.TransferTail, apart: true}, m}
 	})...)
 }
 

@@ -49,7 +49,7 @@ func (r *mixture) predicting() (ks []weighted) {
 // withoutTransfer returns the member without transfer, whatever its mass, all where there is
 // none.
 func (r *mixture) withoutTransfer() []weighted {
-	i := slices.IndexFunc(r.all, func(k *member) bool { return k.level == NoTransfer })
+	i := slices.IndexFunc(r.all, func(k *member) bool { return !k.transfers })
 	if i < 0 {
 		return r.predicting()
 	}

@@ -253,37 +253,30 @@ func meanOfLogs(p, x, q, y float64) float64 {
 	return special.LogAddExp(math.Log(p)+x, math.Log(q)+y)
 }
 
-// A Mass is the posterior mass of the hypotheses of a level.
+// A Mass is the posterior mass of the hypotheses that take something over from the same tasks.
 type Mass struct {
-	Level    Level
-	Mass     float64
-	Reversed float64 // the part under which large is small
+	Transfers bool     // false of no transfer
+	Tasks     []string // IDs, nil for all
+	Mass      float64
+	Reversed  float64 // the part under which large is small
 }
 
-// Masses returns the posterior masses, which add up to 1, of the levels that there are.
+// Masses returns the posterior masses, which add up to 1: no transfer, where it has one, and then
+// those of other hypotheses.
 func (r *Run) Masses() []Mass {
 	var out []Mass
 	for _, s := range r.shares() {
 		for _, k := range s.all {
-			i := slices.IndexFunc(out, func(m Mass) bool { return m.Level == k.level })
+			i := slices.IndexFunc(out, func(m Mass) bool { return m.Transfers == k.transfers && slices.Equal(m.Tasks, k.tasks) })
 			if i < 0 {
 				i = len(out)
-				out = append(out, Mass{Level: k.level})
+				out = append(out, Mass{Transfers: k.transfers, Tasks: k.tasks})
 			}
 			out[i].Mass += s.mass * k.mass
 			out[i].Reversed += s.mass * k.mass * k.fit.reversed
 		}
 	}
 	return out
-}
-
-// Weights returns the masses of no transfer and the population.
-func (r *Run) Weights() []float64 {
-	w := make([]float64, NumLevels)
-	for _, m := range r.Masses() {
-		w[m.Level] = m.Mass
-	}
-	return w
 }
 
 // OtherUnits returns the posterior mass of offsets out of all proportion to the tasks', 0 before

@@ -19,7 +19,7 @@ type Settings struct {
 	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
 	BaseTasks     int           // fitted to, at most: more of them move its parameters little
 	BaseRows      int           // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
-	LengthSD      float64       // of a length's logarithm around the template's: those of few tasks say little of another's
+	LengthSD      float64       // of a length's logarithm around the template's: of few tasks they say little of another's
 	NarrowSD      float64       // likewise, of a second base process, 0 for none: see Model
 	VarianceRange [2]float64    // bounds, in scaled units: around the tasks' variance of 1
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
@@ -32,12 +32,16 @@ type Settings struct {
 	NothingButNoise, FewValuesNoise float64
 
 	// The population.
-	Neighbours int       // grid points whose covariances carry a point off the grid: regret is about that of all of them, which cost an Ask several times as much
-	GroupTasks int       // tasks from which the moments are learned, at most: the cost of Learn
-	Steps      int       // of EM: chosen on tables
-	Shrink     float64   // of the covariance towards the base kernel, a share: chosen on tables
-	Passes     int       // steps of EM over all tasks, where a sample of them is held
-	PriorTasks float64   // number of tasks that a mean which all share counts for beside EM, 0 for none: 4 to 40 do as well on tables, intervals hold more from 12 on
+	GroupTasks int     // tasks from which the moments are learned, at most: the cost of Learn
+	Steps      int     // of EM: chosen on tables
+	Shrink     float64 // of the covariance towards the base kernel, a share: chosen on tables
+	Passes     int     // steps of EM over all tasks, where a sample of them is held
+	// Neighbours is the number of grid points whose covariances carry a point off the grid: regret is
+	// about that of all of them, which cost an Ask several times as much.
+	Neighbours int
+	// PriorTasks is the number of tasks that a mean which all share counts for beside EM, 0 for none:
+	// 4 to 40 do as well on tables, intervals hold more from 12 on.
+	PriorTasks float64
 	Shares     []float64 // of the base variance that may be common to all tasks: next to nothing to nearly all
 
 	// Offset and scale: see offsetScale.
@@ -45,7 +49,7 @@ type Settings struct {
 	MinScaleVariance float64 // of ln s: tasks that agree do not bind another one wholly
 	NoScaleVariance  float64 // of ln s where tasks of a value each show offsets alone
 	TransferTail     float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
-	NoTransferTail   float64 // of no transfer, and of every hypothesis under which large is small: a target outside all experience
+	NoTransferTail   float64 // of no transfer, and with large being small: a target outside all experience
 	WideOffset       float64 // deviation of those, in those of the offset
 	WidestOffset     float64 // of an offset out of all proportion
 	WidestShare      float64 // of every hypothesis: that values are in other units does not say that the past misleads
@@ -53,14 +57,17 @@ type Settings struct {
 	WideScale        float64 // deviation of ln s there, at least
 
 	// The mixture.
-	Mass      [NumLevels]float64 // prior masses: chosen on tables
-	Besides   []float64          // variances of a process of the target's own beside what transfers, in the tasks': a trace, and a third of all
-	OwnKernel kernel.Kernel      // its shape, of variance 1: lengths likely of any function
-	Moved     float64            // share of the population's mass on what descriptors make of it, where they say anything
-	Reversed  float64            // mass of large being small
-	MinMass   float64            // below which a hypothesis is not predicted with: nothing a plot would show
-	MaxParts  int                // of a hypothesis's scales of one sign in expected improvement
-	MinPart   float64            // mass below which such a part is left out
+	NoTransferMass, PopulationMass float64 // prior: chosen on tables
+
+	// Besides are variances of a process of the target's own beside what transfers, in the tasks': a
+	// trace, and a third of all.
+	Besides   []float64
+	OwnKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
+	Moved     float64       // share of the population's mass on what descriptors make of it, where they say anything
+	Reversed  float64       // mass of large being small
+	MinMass   float64       // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts  int           // of a hypothesis's scales of one sign in expected improvement
+	MinPart   float64       // mass below which such a part is left out
 
 	// Values.
 	Compress bool // differences between low values of past tasks, and of a run: see scaling.CompressLow
@@ -105,7 +112,7 @@ func DefaultSettings(dim int) Settings {
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
 		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08,
 		WideScaleShare: 0.02, WideScale: 3,
-		Mass:    [NumLevels]float64{NoTransfer: 0.2, Population: 0.8},
+		NoTransferMass: 0.2, PopulationMass: 0.8,
 		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
 		MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
 		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}},

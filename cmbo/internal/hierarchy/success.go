@@ -73,9 +73,9 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 // only.
 func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	s.Exact, s.Reversed, s.Besides = true, 0, nil
-	s.Mass[NoTransfer] = s.SuccessNoTransfer
+	s.NoTransferMass = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
-		s.Mass = [NumLevels]float64{NoTransfer: 1}
+		s.NoTransferMass, s.PopulationMass = 1, 0
 	}
 	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers, parts, nil)
 }
