@@ -173,7 +173,8 @@ func TestFacts(t *testing.T) {
 		number[f.transfers]++
 		assert.Equal(t, map[bool]float64{false: s.NoTransferTail, true: s.TransferTail}[f.transfers], f.tail, "%s", f)
 	}
-	assert.Equal(t, map[bool]int{false: 1, true: 2}, number)
+	assert.Equal(t, 1, number[false])
+	assert.GreaterOrEqual(t, number[true], len(s.Besides))
 }
 
 // The prior masses are those of the settings, and all of what transfers is on
@@ -185,6 +186,9 @@ func TestPriorMasses(t *testing.T) {
 	mass := make(map[bool]float64)
 	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {
+		if h.about().tasks != nil { // whose masses are no settings
+			continue
+		}
 		mass[h.about().transfers] += h.about().prior
 		if b, ok := h.(*beside); ok {
 			with[b.factor] += h.about().prior

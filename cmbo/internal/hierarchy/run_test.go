@@ -674,8 +674,17 @@ func TestOtherUnitsSayNothing(t *testing.T) {
 	for _, offset := range []float64{-1e3, 1e3, 1e5} { // the deviation of the tasks' offsets is about 1
 		run := NewRun(m, s, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, uniform(r, 1, 2), []float64{offset}, nil, nil))
+		var all float64
+		for _, h := range m.hypotheses(&s) {
+			all += h.about().prior
+		}
 		for _, k := range run.Masses() {
-			prior := map[bool]float64{false: s.NoTransferMass, true: s.PopulationMass}[k.Transfers]
+			var prior float64
+			for _, h := range m.hypotheses(&s) {
+				if f := h.about(); f.transfers == k.Transfers && slices.Equal(f.tasks, k.Tasks) {
+					prior += f.prior / all
+				}
+			}
 			assert.InEpsilon(t, prior, k.Mass, 0.02, "%v at %g", k, offset)
 			assert.InEpsilon(t, prior*s.Reversed, k.Reversed, 0.02, "%v at %g", k, offset)
 		}
