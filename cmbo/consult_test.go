@@ -288,30 +288,6 @@ func TestOutputUnits(t *testing.T) {
 	assert.Equal(t, s, got, "nothing else")
 }
 
-// The progress of learning outputs is told from the first to the end, of none there is none.
-func TestOutputsProgress(t *testing.T) {
-	for n, names := range [][]string{nil, {"seconds"}, {"seconds", "parts"}} {
-		s, tasks := encoded(t, 2, 8)
-		for i, task := range tasks {
-			tasks[i].Outputs = map[string][]float64{}
-			for _, name := range names {
-				tasks[i].Outputs[name] = task.Y
-			}
-		}
-		var got, want []Progress
-		_, err := Learn(context.Background(), s, tasks, WithProgress(func(p Progress) {
-			if p.Stage == "outputs" {
-				got = append(got, p)
-			}
-		}))
-		require.NoError(t, err)
-		for done := 0; n > 0 && done <= n; done++ {
-			want = append(want, Progress{Stage: "outputs", Done: done, Total: n})
-		}
-		assert.Equal(t, want, got)
-	}
-}
-
 // Limits are told with six digits, by their sign and without a value where it is missing.
 func TestViolationInWords(t *testing.T) {
 	for want, v := range map[string]Violation{

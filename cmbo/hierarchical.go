@@ -36,7 +36,6 @@ func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, er
 func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	c := t.config
 	o := hierarchySettings(c, t.space.Dim())
-	o.Progress = c.tell
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, t.space.Dim(), ErrOption); err != nil {
 			return o, err

@@ -12,15 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Progress tells how far [Learn] has come.
-type Progress struct {
-	// Stage is "pass", "fit", "population", "success" or "outputs", where tasks that are
-	// not held are read in passes.
-	Stage string
-	// Done of Total pieces of the stage are finished: tasks or processes fitted.
-	Done, Total int
-}
-
 // Learn makes a [Prior] of past tasks, which are copied: what they have in common as a hypothesis
 // on the next one, which its own values will weigh. Of more than 1,000 tasks with values it is
 // that of a [Learner]. A list of candidates only serves to choose the index set.

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -119,42 +120,41 @@ func TestLearnRejects(t *testing.T) {
 	require.Error(t, err)
 }
 
-func TestLearnProgressAndCancellation(t *testing.T) {
+// countdown is a context that is cancelled when it was asked so many times.
+type countdown struct {
+	context.Context
+	left atomic.Int64
+}
+
+func (c *countdown) Err() error {
+	if c.left.Add(-1) < 0 {
+		return context.Canceled
+	}
+	return nil
+}
+
+// Learn ends with the error of its context wherever that is cancelled.
+func TestLearnCancelled(t *testing.T) {
 	space, _ := grid(t, 6)
 	tasks := family(6, 12)
-	stages := make(map[string]int)
-	total := 0
-	learn(t, space, tasks, cmbo.WithProgress(func(p cmbo.Progress) {
-		require.LessOrEqual(t, p.Done, p.Total)
-		stages[p.Stage]++
-		total++
-	}))
-	require.NotEmpty(t, stages)
-	crashed := slices.Clone(tasks)
-	crashed[0].Failed = [][]float64{{0.5, 0.5}}
-	var labels []cmbo.Progress
-	learn(t, space, crashed, cmbo.WithProgress(func(p cmbo.Progress) {
-		if p.Stage == "success" {
-			labels = append(labels, p)
-		}
-	}))
-	require.Equal(t, []cmbo.Progress{{Stage: "success", Total: 1}, {Stage: "success", Done: 1, Total: 1}}, labels)
-	for at := 1; at <= total; at++ {
-		c, cancel := context.WithCancel(ctx)
-		n := 0
-		_, err := cmbo.Learn(c, space, tasks, cmbo.WithProgress(func(cmbo.Progress) {
-			if n++; n == at {
-				cancel()
-			}
-		}))
-		if at < total {
-			require.ErrorIs(t, err, context.Canceled, "cancelled at report %d", at)
-		}
-		cancel()
+	tasks[0].Failed = [][]float64{{0.5, 0.5}}
+	asked := func(n int64) (int64, error) {
+		c := &countdown{Context: ctx}
+		c.left.Store(n)
+		_, err := cmbo.Learn(c, space, tasks, cmbo.WithParallelism(1))
+		return n - c.left.Load(), err
+	}
+	total, err := asked(math.MaxInt32)
+	require.NoError(t, err)
+	require.Greater(t, total, int64(60))
+	for i := range int64(60) {
+		at := i * (total - 1) / 59
+		_, err := asked(at)
+		require.ErrorIs(t, err, context.Canceled, "cancelled when asked %d times of %d", at, total)
 	}
 	c, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err := cmbo.Learn(c, space, tasks)
+	_, err = cmbo.Learn(c, space, tasks)
 	require.ErrorIs(t, err, context.Canceled)
 }
 

@@ -435,9 +435,7 @@ func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, er
 }
 
 func (l *Learner) learn(ctx context.Context, read func() iter.Seq2[Task, error]) (*Prior, error) {
-	o := hierarchySettings(l.config, l.space.Dim())
 	for more := true; more; {
-		l.config.tell("pass", l.pass, 1+o.Passes)
 		if err := l.readPass(ctx, read()); err != nil {
 			return nil, err
 		}

@@ -87,7 +87,6 @@ type sharedConfig struct {
 // learnConfig is what Learn works with; newLearnConfig holds the defaults.
 type learnConfig struct {
 	sharedConfig
-	progress    func(Progress)
 	indexPoints int
 	ablations   []string // changes of the default's settings, none of which is stored
 }
@@ -154,7 +153,7 @@ func applyAll[O, C any](kind string, opts []O, c C, apply func(O, C) error) erro
 // settled returns a copy without what concerned one call alone.
 func (c *learnConfig) settled() *learnConfig {
 	s := *c
-	s.progress, s.parallelism = nil, 0
+	s.parallelism = 0
 	return &s
 }
 

@@ -15,19 +15,6 @@ func WithIndexPoints(n int) LearnOption {
 	}}
 }
 
-// WithProgress calls f as Learn proceeds, from the goroutine that called
-// Learn.
-func WithProgress(f func(Progress)) LearnOption {
-	return option{id: "WithProgress", learn: func(c *learnConfig) error { c.progress = f; return nil }}
-}
-
-// tell reports progress to whoever asked for it.
-func (c *learnConfig) tell(stage string, done, total int) {
-	if c.progress != nil {
-		c.progress(Progress{stage, done, total})
-	}
-}
-
 // WithAblation has the default learn, and its runs go on, with settings changed by name, to
 // measure what each of them is worth: [Ablations] lists the names. A prior of changed settings
 // cannot be encoded.

@@ -97,16 +97,12 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
 	names := slices.Sorted(maps.Keys(t.outputs))
 	var out []*outputPrior
-	for i, name := range names {
-		t.config.tell("outputs", i, len(names))
+	for _, name := range names {
 		o, err := t.learnOutput(ctx, name, t.outputs[name])
 		if err != nil {
 			return nil, fmt.Errorf("output %q: %w", name, err)
 		}
 		out = append(out, o)
-	}
-	if len(out) > 0 {
-		t.config.tell("outputs", len(out), len(out))
 	}
 	return out, nil
 }

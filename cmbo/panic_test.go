@@ -213,15 +213,14 @@ func TestPanicsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestLearnReportsPanics: a kernel, or the progress callback, that panics in
-// whatever goroutine makes Learn fail, with the task where there is one.
+// TestLearnReportsPanics: a kernel that panics in whatever goroutine makes Learn fail, with the
+// task where there is one.
 func TestLearnReportsPanics(t *testing.T) {
 	list, _ := grid(t, 5)
 	for _, workers := range []int{1, 3} {
 		f := new(fuse)
 		k := fusedKernel{foreign{0.5}, f}
-		opts := append(slices.Clip(smallSets), cmbo.WithParallelism(workers), cmbo.WithPriorKernel(k),
-			cmbo.WithProgress(func(cmbo.Progress) { f.call() }))
+		opts := append(slices.Clip(smallSets), cmbo.WithParallelism(workers), cmbo.WithPriorKernel(k))
 		want := learn(t, list, family(5, 6), opts...)
 		total := f.calls.Load()
 		named := 0

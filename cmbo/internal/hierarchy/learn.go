@@ -38,7 +38,6 @@ type Model struct {
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.
 func newModel(tasks []Task, total int64, s *Settings) *Model {
 	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, settings: *s, related: newRelated(tasks)}
-	m.settings.Progress = nil
 	if !s.Compress {
 		return m
 	}
@@ -69,12 +68,10 @@ func (m *Model) set(g *grid, pop Moments) {
 // base process takes the fit and the Shares again, and a quarter of the steps. Replays of 64 tasks
 // at most take a run of 20 values each.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
-	o.tell("fit", 0, 1)
 	base, narrow, err := o.bases(ctx, tasks)
 	if err != nil {
 		return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 	}
-	o.tell("fit", 1, 1)
 	g := newGrid(*base, z, o.Neighbours)
 	m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
 	if err == nil && narrow != nil {
@@ -109,7 +106,6 @@ func learnOn(ctx context.Context, tasks []Task, g *grid, start Moments, steps in
 	if err != nil {
 		return nil, err
 	}
-	o.tell("population", 0, 1)
 	if m.pop, _, err = g.expectMaximize(ctx, on, start, o.Shrink, steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
@@ -117,14 +113,7 @@ func learnOn(ctx context.Context, tasks []Task, g *grid, start Moments, steps in
 		return nil, err
 	}
 	m.set(g, m.pop)
-	o.tell("population", 1, 1)
 	return m, nil
-}
-
-func (o *Settings) tell(stage string, done, total int) {
-	if o.Progress != nil {
-		o.Progress(stage, done, total)
-	}
 }
 
 // sample returns n tasks, all if there are not more, in the order of their IDs: those whose

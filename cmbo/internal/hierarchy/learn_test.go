@@ -277,36 +277,6 @@ func TestGroupTasks(t *testing.T) {
 	require.Len(t, few.Tasks(), len(tasks))
 }
 
-// Progress of Learn names the stages in their order and counts each up to its total,
-// one by one.
-func TestProgress(t *testing.T) {
-	r := rng.Stream(23, t.Name())
-	o := testSettings(2)
-	type step struct {
-		stage       string
-		done, total int
-	}
-	var steps []step
-	o.Progress = func(stage string, done, total int) { steps = append(steps, step{stage, done, total}) }
-	learn(t, makeTasks(23, 8, 6, 2, 0, 1), uniform(r, 12, 2), o)
-	totals := map[string]int{"fit": 1, "population": 1}
-	var stages []string
-	last := step{}
-	for _, s := range steps {
-		assert.Equal(t, totals[s.stage], s.total, s)
-		if s.stage == last.stage {
-			assert.Equal(t, last.done+1, s.done, s)
-		} else {
-			stages = append(stages, s.stage)
-			assert.LessOrEqual(t, s.done, 1, s)
-			assert.Equal(t, last.total, last.done, last)
-		}
-		last = s
-	}
-	assert.Equal(t, last.total, last.done, last)
-	assert.Equal(t, []string{"fit", "population"}, stages)
-}
-
 // The mean that each task leaves of the population's is that of dense conditioning, on the
 // grid and off it.
 func TestTaskMeans(t *testing.T) {

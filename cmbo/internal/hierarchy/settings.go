@@ -11,9 +11,8 @@ import (
 // than those that documents report: examples/hpob -seed 2 and 3.
 type Settings struct {
 	// Of the call.
-	Seed     uint64
-	Workers  int // goroutines, at most; 0 for all cores
-	Progress func(stage string, done, total int)
+	Seed    uint64
+	Workers int // goroutines, at most; 0 for all cores
 
 	// The base process.
 	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
