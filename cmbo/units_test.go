@@ -113,6 +113,24 @@ func TestRatioBeyondNumbers(t *testing.T) {
 	}
 }
 
+// TestSureOfNoUnit: a run in a unit so large that no number holds the probability of its scale is
+// predicted with a deviation that is of its values' size.
+func TestSureOfNoUnit(t *testing.T) {
+	s, rows := grid(t, 5)
+	p := learn(t, s, family(4, 10))
+	f := bump([]float64{0.3, 0.3})
+	for _, unit := range []float64{1e40, 1e60, 1e100, 1e140} {
+		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		for k := range 6 {
+			require.NoError(t, o.Observe(rows[4*k], unit*f(rows[4*k])))
+		}
+		mean, sd, err := o.Predict(rows[7])
+		require.NoError(t, err)
+		require.Greater(t, sd/unit, 0.01, "%g", unit)
+		require.Less(t, math.Abs(mean/unit-f(rows[7])), 4*sd/unit, "%g", unit)
+	}
+}
+
 // TestRawValuesInOneUnit: values that stay as they are have the scale of all tasks together.
 func TestRawValuesInOneUnit(t *testing.T) {
 	s, _ := grid(t, 7)

@@ -35,7 +35,9 @@ func TestRunKeeps(t *testing.T) {
 	for i := range y {
 		y[i] = 30 * family(r, x.Row(i), 0) // more widely spread than the tasks' values
 	}
-	kept := NewRun(m, m.Settings(), math.NaN(), 1, parts, nil)
+	settings := m.Settings()
+	settings.MinMass = 0.05 // which no transfer has at some steps
+	kept := NewRun(m, settings, math.NaN(), 1, parts, nil)
 	heavy := make(map[*member]int)
 	for i := range steps {
 		switch i {
@@ -88,7 +90,7 @@ func TestRunKeeps(t *testing.T) {
 			heavy[k.member]++
 		}
 
-		other := NewRun(m, m.Settings(), math.NaN(), 4, parts, nil)
+		other := NewRun(m, settings, math.NaN(), 4, parts, nil)
 		wantMean, wantSD, wantEI := make([]float64, n), make([]float64, n), make([]float64, n)
 		require.NoError(t, other.Fit(ctx, told, y[:i], given[:i], pending))
 		require.NoError(t, other.Predict(ctx, wantMean, wantSD, at))
