@@ -158,10 +158,9 @@ type Replay struct {
 // ([WithOutput]) regret is that of the best value that holds them; rows that lack an output
 // which is not optional are not proposed.
 //
-// Options are those of Learn and New but for priors, models, journals, contexts, costs and
-// budgets. A task left out takes the time of a Learn and of four runs. Check fails as [Learn]
-// and [New] do, with [ErrOutput] if no task has an output that is not [Optional], and with
-// [ErrTask] if no task can be left out.
+// Options are those of Learn and New but for priors, models, journals, contexts, costs and budgets.
+// A task left out takes a Learn and four runs. Check fails as [Learn] and [New] do, with [ErrOutput]
+// if no task has an output that is not [Optional], and with [ErrTask] if none can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return guarded(func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}

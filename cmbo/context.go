@@ -30,13 +30,13 @@ func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {
 			if e := new(DataError); errors.As(err, &e) { // which says ErrTask, and no task is at fault
-				return optionErrorf("WithContext: %s", e.Reason)
+				return optionErrorf("%s: %s", optContext, e.Reason)
 			}
-			return optionErrorf("WithContext: %v", err)
+			return optionErrorf("%s: %v", optContext, err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(r.context)) {
 			if err := space.CheckName("descriptor", name); err != nil {
-				return optionErrorf("WithContext: %v", err)
+				return optionErrorf("%s: %v", optContext, err)
 			}
 		}
 		return nil

@@ -12,22 +12,19 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Learn makes a [Prior] of past tasks, which are copied: what they have in common as a hypothesis
-// on the next one, which its own values will weigh. Of more than 1,000 tasks with values it is
-// that of a [Learner]. A list of candidates only serves to choose the index set.
+// Learn makes a [Prior] of past tasks, which are copied: what they have in common, a hypothesis on
+// the next one that its own values will weigh. More than 1,000 tasks with values go to a [Learner].
 //
-// In tasks of eight values or more, differences count less and less below three quarters of the
-// way from the best value to the median, and not at all beyond three times that way, so that a
-// penalty says that a point is bad, not how bad. In tasks of fewer values, and where the median
-// would be one, penalties are up to three quarters of the values, closer to each other than to
-// the others, that lie further below these than ten times their range; three others must be
-// left, not all equal.
+// Below three quarters of the way from a task's best value to its median differences count less and
+// less, beyond three times that way not at all: a penalty says that a point is bad, not how bad. Of
+// fewer than eight values, or where one would be the median, penalties are up to three quarters of
+// them, nearer to each other than to the others and further below these than ten times their range;
+// three others must be left, not all equal.
 //
-// It fails with [ErrNoTasks] if no task has a value, with a [*DataError] that says where for
-// [ErrTask], [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], with [ErrOption], [ErrNumerical],
-// or ctx.Err(). Of K tasks of n observations on I index points it takes O(K (n³ + n I) + I³) for
-// each of 16 steps of EM, and in the fit of the process that all share, of at most 200 tasks and
-// 512 observations of each, O(n³) a task for each of 60 steps.
+// It fails with [ErrNoTasks], a [*DataError] of [ErrTask], [ErrDimension], [ErrNotFinite] or
+// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). Of K tasks of n observations on I index
+// points it takes O(K (n³ + n I) + I³) for each of 16 steps of EM and, for the fit of their process,
+// 60 times O(n³) a task of at most 200, of at most 512 observations each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
 		c, err := newLearnConfig(opts)

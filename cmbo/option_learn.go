@@ -7,7 +7,8 @@ import (
 )
 
 // WithIndexPoints sets the largest size of the index set, on which the prior learns its
-// moments and keeps 4 I² bytes; the default is 500. See [Learn] for what a prior costs.
+// moments and keeps 4 I² bytes; the default is 500. It is chosen among what past tasks have tried,
+// and a space's list of candidates serves for that alone. See [Learn] for what a prior costs.
 func WithIndexPoints(n int) LearnOption {
 	return option{id: "WithIndexPoints", learn: func(c *learnConfig) error {
 		c.indexPoints = n
