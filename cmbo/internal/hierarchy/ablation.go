@@ -33,9 +33,9 @@ var Ablations = []Ablation{
 	{"far-offsets", "offsets unlike the past's are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
 }
 
-// reshape gives the base process and the target's own another shape, with the lengths they have.
+// reshape gives the base process and that specific to a target another shape, with the lengths they have.
 func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
-	for _, k := range []*kernel.Kernel{&s.Kernel, &s.OwnKernel} {
+	for _, k := range []*kernel.Kernel{&s.Kernel, &s.SpecificKernel} {
 		params := (*k).AppendParams(nil)
 		for i := range params {
 			params[i] = math.Exp(params[i])

@@ -67,12 +67,12 @@ func (p *affinePrior) deviation(dst []float64, t *Task) {
 }
 
 // moved returns the prior of a target whose offset and scale are expected to deviate like
-// that, with what is left of their variances.
-func (p affinePrior) moved(by, left [2]float64) affinePrior {
+// that, with the remaining shares of their variances.
+func (p affinePrior) moved(by, remaining [2]float64) affinePrior {
 	p.shift += by[0] * math.Exp(p.logScale)
-	p.shiftVar *= left[0] * math.Exp(-2*by[1]) // in units of the scale expected
+	p.shiftVar *= remaining[0] * math.Exp(-2*by[1]) // in units of the scale expected
 	p.logScale += by[1]
-	p.logScaleVar = max(p.logScaleVar*left[1], p.s.MinScaleVariance)
+	p.logScaleVar = max(p.logScaleVar*remaining[1], p.s.MinScaleVariance)
 	return p
 }
 
@@ -237,9 +237,9 @@ type affinePosterior struct {
 	// parts are narrow in s, and in the order of the scales: a scale's uncertainty makes a
 	// low prediction uncertain, but downwards only, which a single pair of moments does not
 	// show.
-	parts    []part
-	reversed float64 // mass of negative scales
-	far      float64 // mass of offsets out of all proportion
+	parts      []part
+	reversed   float64 // mass of negative scales
+	otherUnits float64 // mass of offsets out of all proportion
 }
 
 // negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
@@ -312,7 +312,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i, n := range nodes {
-		out.far += outcomes[i][widest].mass / total
+		out.otherUnits += outcomes[i][widest].mass / total
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {

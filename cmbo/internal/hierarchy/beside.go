@@ -7,21 +7,21 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// ownVariance is the variance of a process that is the target's own alone: about that of what
+// specificVariance is the variance of the process that is specific to a target: about that of what
 // the tasks share.
-func (m *Model) ownVariance() float64 {
+func (m *Model) specificVariance() float64 {
 	return max(m.grid.gram.Trace()/float64(m.grid.len()), math.SmallestNonzeroFloat64)
 }
 
-// ownKernel returns the kernel of such a process, with lengths that are likely of any function.
-func (m *Model) ownKernel(s *Settings) kernel.Kernel {
-	return kernel.Scale(m.ownVariance(), s.OwnKernel)
+// specificKernel returns the kernel of such a process, with lengths that are likely of any function.
+func (m *Model) specificKernel(s *Settings) kernel.Kernel {
+	return kernel.Scale(m.specificVariance(), s.SpecificKernel)
 }
 
-// beside is a hypothesis with a process of the target's own beside, times a factor.
+// beside is a hypothesis with the process specific to the target beside, times a factor.
 type beside struct {
 	hypothesis
-	factor, own float64 // own is the process's variance
+	factor, specific float64 // the latter is the process's variance
 }
 
 // withBeside divides a mass evenly between a hypothesis with each of the processes beside that
@@ -33,7 +33,7 @@ func withBeside(m *Model, s *Settings, mass float64, h func(mass float64) hypoth
 	}
 	var out []hypothesis
 	for _, factor := range s.Besides {
-		out = append(out, &beside{h(mass / float64(len(s.Besides))), factor, m.ownVariance()})
+		out = append(out, &beside{h(mass / float64(len(s.Besides))), factor, m.specificVariance()})
 	}
 	return out
 }
@@ -41,11 +41,11 @@ func withBeside(m *Model, s *Settings, mass float64, h func(mass float64) hypoth
 func (h *beside) variance(dst []float64, at *located) {
 	h.hypothesis.variance(dst, at)
 	for j := range dst {
-		dst[j] += h.factor * h.own
+		dst[j] += h.factor * h.specific
 	}
 }
 
 func (h *beside) covariance(dst []float64, c *crossing) {
 	h.hypothesis.covariance(dst, c)
-	linalg.Axpy(dst, h.factor, c.own)
+	linalg.Axpy(dst, h.factor, c.specific)
 }

@@ -22,15 +22,17 @@ type point struct {
 // share. With candidates, what rest and pop both have of the grid is in pop where no hypothesis needs
 // them apart: see panels.
 type crossing struct {
-	rest []float64 // of e
-	own  []float64 // of a process of the target's own
-	pop  []float64 // bᵀ·C·b', C the covariance of the population
+	rest     []float64 // of e
+	specific []float64 // of the process specific to the target
+	pop      []float64 // bᵀ·C·b', C the covariance of the population
 }
 
 // points carries the rows of x from the one numbered from to the one before n to the grid, on
-// several goroutines; before are the earlier points, and own is the kernel of a process of the
-// target's own.
-func (m *Model) points(ctx context.Context, before []*point, x *linalg.Dense, from, n int, noise float64, own kernel.Kernel, workers int) ([]*point, error) {
+// several goroutines; before are the earlier points, and specific is the kernel of the process
+// specific to the target.
+func (m *Model) points(
+	ctx context.Context, before []*point, x *linalg.Dense, from, n int, noise float64, specific kernel.Kernel, workers int,
+) ([]*point, error) {
 	pts := slices.Grow(slices.Clip(before), n-from)[:len(before)+n-from]
 	err := parallel.For(ctx, workers, n-from, func(_, i int) (err error) {
 		pts[len(before)+i], err = m.point(x.Row(from+i), noise)
@@ -41,7 +43,7 @@ func (m *Model) points(ctx context.Context, before []*point, x *linalg.Dense, fr
 	}
 	return pts[len(before):], parallel.For(ctx, workers, n-from, func(_, i int) error {
 		last := len(before) + n - from - 1 - i // the longest first
-		pts[last].cross(m, pts[:last+1], own)
+		pts[last].cross(m, pts[:last+1], specific)
 		return nil
 	})
 }
@@ -61,11 +63,11 @@ func (m *Model) point(x []float64, noise float64) (*point, error) {
 }
 
 // cross sets the covariances of p with points, of which it is the last.
-func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
+func (p *point) cross(m *Model, pts []*point, specific kernel.Kernel) {
 	n := len(pts)
-	c := crossing{rest: make([]float64, n), own: make([]float64, n), pop: make([]float64, n)}
+	c := crossing{rest: make([]float64, n), specific: make([]float64, n), pop: make([]float64, n)}
 	for j, q := range pts {
-		c.own[j] = own.Eval(p.x.Row(0), q.x.Row(0))
+		c.specific[j] = specific.Eval(p.x.Row(0), q.x.Row(0))
 		c.rest[j] = restCov(p.located, 0, p.defect, q.located, 0, m.grid.base.Kernel.Eval(p.x.Row(0), q.x.Row(0)))
 		c.pop[j] = q.carry(0, p.pop)
 	}
@@ -75,8 +77,8 @@ func (p *point) cross(m *Model, pts []*point, own kernel.Kernel) {
 
 // panel is the number of points whose vectors on the grid are carried to a candidate
 // side by side, a column each: their covariances under the population less their defects or,
-// where a hypothesis needs these apart, first the ones and then the others. There are always so many, so that what comes of a point is the same whichever
-// others come with it.
+// where a hypothesis needs these apart, first the ones and then the others. There are always so
+// many, so that what comes of a point is the same whichever others come with it.
 const panel = 8
 
 // panels are points, told or awaited, laid out to be carried to candidates.

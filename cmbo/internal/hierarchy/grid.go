@@ -197,9 +197,9 @@ func (l *locator) nearest(idx []int, top float64) {
 	for _, v := range l.row {
 		count[bucket(v)]++
 	}
-	last, left := buckets-1, len(idx) // left are those from the last bucket that is needed
-	for ; count[last] < left; last-- {
-		left -= count[last]
+	last, needed := buckets-1, len(idx) // from the last bucket that is
+	for ; count[last] < needed; last-- {
+		needed -= count[last]
 	}
 	same := l.same[:0]
 	for _, v := range l.row {
@@ -209,9 +209,9 @@ func (l *locator) nearest(idx []int, top float64) {
 	}
 	l.same = same
 	slices.Sort(same)
-	same = same[len(same)-left:]
+	same = same[len(same)-needed:]
 	least, equal := same[0], 0 // the least value that is taken, and how many times
-	for ; equal < left && same[equal] == least; equal++ {
+	for ; equal < needed && same[equal] == least; equal++ {
 	}
 	k := 0
 	for i, v := range l.row {

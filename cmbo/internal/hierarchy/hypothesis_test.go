@@ -44,7 +44,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	if b, ok := h.(*beside); ok {
 		mean, cov = denseMoments(t, m, b.hypothesis, x)
 		own := linalg.NewSym(rows(x), nil)
-		kernel.Gram(own, m.ownKernel(&m.settings), x)
+		kernel.Gram(own, m.specificKernel(&m.settings), x)
 		cov.AddScaled(b.factor, own)
 		return mean, cov
 	}
@@ -64,7 +64,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 		for i := range mean {
 			mean[i] = g.base.Mean
 		}
-		kernel.Gram(kb, m.ownKernel(&m.settings), x)
+		kernel.Gram(kb, m.specificKernel(&m.settings), x)
 		kb.Scale(h.factor)
 		return mean, kb
 	}
@@ -203,7 +203,7 @@ func TestPriorMasses(t *testing.T) {
 	variance := []float64{0}
 	m.hypotheses(&s)[0].variance(variance, nil)
 	b := m.hypotheses(&s)[len(s.Besides)].(*beside)
-	assert.InEpsilon(t, b.own*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
+	assert.InEpsilon(t, b.specific*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
 	s.Besides, s.NoTransferMass = nil, 0
 	for _, h := range m.hypotheses(&s) {
 		require.True(t, h.about().transfers)

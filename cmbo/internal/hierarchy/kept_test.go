@@ -38,7 +38,7 @@ func TestRunKeeps(t *testing.T) {
 	settings := m.Settings()
 	settings.MinMass = 0.05 // which no transfer has at some steps
 	kept := NewRun(m, settings, math.NaN(), 1, parts, nil)
-	heavy := make(map[*member]int)
+	times := make(map[*member]int)
 	for i := range steps {
 		switch i {
 		case 4:
@@ -87,7 +87,7 @@ func TestRunKeeps(t *testing.T) {
 			require.Equal(t, len(kept.kept.blocks)-fresh, same, "blocks kept at step %d", i)
 		}
 		for _, k := range kept.predicting() {
-			heavy[k.member]++
+			times[k.member]++
 		}
 
 		other := NewRun(m, settings, math.NaN(), 4, parts, nil)
@@ -100,7 +100,7 @@ func TestRunKeeps(t *testing.T) {
 		require.Equal(t, wantEI, ei, "improvements at step %d", i)
 	}
 	some := 0
-	for _, n := range heavy {
+	for _, n := range times {
 		if n > 0 && n < steps {
 			some++
 		}

@@ -15,14 +15,14 @@ import (
 // A mixture is hypotheses on one new task by one model, each a Gaussian process seen through an
 // offset and a scale, weighed by their evidence.
 type mixture struct {
-	Model   *Model
-	log     float64 // of the density of the values told, up to a constant that all models have
-	s       Settings
-	workers int
-	noise   float64       // noise variance where none is given, in units of the tasks' values
-	own     kernel.Kernel // of a process of the target's own
-	all     []*member
-	weighed bool // the members have masses
+	Model    *Model
+	log      float64 // of the density of the values told, up to a constant that all models have
+	s        Settings
+	workers  int
+	noise    float64       // noise variance where none is given, in units of the tasks' values
+	specific kernel.Kernel // of the process specific to the target
+	all      []*member
+	weighed  bool // the members have masses
 
 	pts    []*point
 	y      []float64   // as told
@@ -41,7 +41,7 @@ type mixture struct {
 }
 
 func newMixture(m *Model, s Settings, noise float64, workers int, kept *Candidates) *mixture {
-	r := &mixture{Model: m, s: s, noise: noise, workers: workers, own: m.ownKernel(&s), kept: kept}
+	r := &mixture{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), kept: kept}
 	if math.IsNaN(noise) {
 		r.noise = m.grid.base.NoiseVariance
 	}
@@ -72,7 +72,7 @@ func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) 
 	if known == len(y) && r.weighed {
 		return nil
 	}
-	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.noise, r.own, r.workers)
+	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.noise, r.specific, r.workers)
 	if err != nil {
 		return err
 	}

@@ -92,8 +92,8 @@ func TestRunOfTwoModels(t *testing.T) {
 		}
 		for i := range mass {
 			mass[i] = math.Exp(log[i] - special.LogAddExp(log[0], log[1]))
-			assert.InDelta(t, mass[i], run.shares()[i].mass, 1e-7, "%d told", told)
-			mass[i] = run.shares()[i].mass
+			assert.InDelta(t, mass[i], run.mixtures()[i].mass, 1e-7, "%d told", told)
+			mass[i] = run.mixtures()[i].mass
 		}
 		require.Greater(t, min(mass[0], mass[1]), 0.01, "a mixture of one")
 		mixed := func(of func(i int) float64) float64 { return mass[0]*of(0) + mass[1]*of(1) }

@@ -58,7 +58,7 @@ func (r *mixture) withoutTransfer() []weighted {
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
 // the posteriors of members given the points told and awaited.
-func (s share) each(ctx context.Context, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
+func (s mixtureAt) each(ctx context.Context, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
 	blocks := s.workspaces(s.at)
 	from := len(s.pts) // points that all know
 	for _, f := range blocks {
@@ -130,7 +130,7 @@ func (r *mixture) workspaces(c *Candidates) []*workspace {
 }
 
 // predict writes mean and deviation of the members' mixture.
-func (s share) predict(ctx context.Context, mean, sd []float64) error {
+func (s mixtureAt) predict(ctx context.Context, mean, sd []float64) error {
 	ks := s.predicting()
 	err := s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
 		n := hi - lo
@@ -162,7 +162,7 @@ func (s share) predict(ctx context.Context, mean, sd []float64) error {
 	return err
 }
 
-func (s share) logImprovement(ctx context.Context, ks []weighted, dst []float64, best float64) error {
+func (s mixtureAt) logImprovement(ctx context.Context, ks []weighted, dst []float64, best float64) error {
 	over, unit := s.low.At(best)/s.u-s.centre(), math.Log(s.u)
 	_, err := s.sum(ctx, ks, dst, 0, func(w, mean, sd float64) float64 {
 		return w * sd * special.NormEI((mean-over)/sd)
@@ -175,7 +175,7 @@ func (s share) logImprovement(ctx context.Context, ks []weighted, dst []float64,
 	return err
 }
 
-func (s share) expect(ctx context.Context, dst []float64, f func(mean, sd float64) float64) error {
+func (s mixtureAt) expect(ctx context.Context, dst []float64, f func(mean, sd float64) float64) error {
 	total, err := s.sum(ctx, s.predicting(), dst, 0, func(w, mean, sd float64) float64 {
 		return w * f((mean+s.centre())*s.u, sd*s.u)
 	}, nil)
@@ -185,7 +185,7 @@ func (s share) expect(ctx context.Context, dst []float64, f func(mean, sd float6
 	return err
 }
 
-func (s share) logWithin(ctx context.Context, dst []float64, lo, hi float64) error {
+func (s mixtureAt) logWithin(ctx context.Context, dst []float64, lo, hi float64) error {
 	lo, hi = s.low.At(lo)/s.u-s.centre(), s.low.At(hi)/s.u-s.centre()
 	total, err := s.sum(ctx, s.predicting(), dst, s.noise, func(w, mean, sd float64) float64 {
 		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
@@ -202,7 +202,7 @@ func (s share) logWithin(ctx context.Context, dst []float64, lo, hi float64) err
 // and a normal distribution each, and returns the sum of the masses. noise is the variance of that
 // at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums. Parts of
 // next to no mass are left out.
-func (s share) sum(
+func (s mixtureAt) sum(
 	ctx context.Context, ks []weighted, dst []float64, noise float64, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
 	type term struct {

@@ -250,12 +250,12 @@ func (r *Relation) search(counts func() []float64) *Relation {
 	if r.Names == nil {
 		return nil
 	}
-	gain, left := make([]float64, n), 0.0
+	gain, unexplained := make([]float64, n), 0.0
 	for i, v := range without {
 		gain[i] = v - best[i]
-		left += math.Expm1(best[i]) / float64(n)
+		unexplained += math.Expm1(best[i]) / float64(n)
 	}
-	r.Gain = 1 - left
+	r.Gain = 1 - unexplained
 	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) || !surely(counts()) {
 		return nil
 	}
@@ -275,18 +275,18 @@ func surely(gain []float64) bool {
 
 // errors returns what the others leave of the deviation of each task, left out, as error, and
 // of its variance, on average over the tasks.
-func (r *Relation) errors() (out *linalg.Dense, left float64) {
+func (r *Relation) errors() (out *linalg.Dense, remaining float64) {
 	var inverse linalg.Sym
 	r.chol.InverseTo(&inverse)
 	n, g := r.dev.Dims()
 	out = linalg.NewDense(n, g, nil)
 	for t := range n {
-		left += 1 / inverse.At(t, t) / float64(n)
+		remaining += 1 / inverse.At(t, t) / float64(n)
 		for u := range n {
 			linalg.Axpy(out.Row(t), inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
 		}
 	}
-	return out, left
+	return out, remaining
 }
 
 // values returns those of a task on the grid, in its scaled units.
@@ -419,19 +419,19 @@ func (r *Relation) at(mean []float64, task map[string]any) *moved {
 func (r *Relation) affineOf(p affinePrior, task map[string]any) affinePrior {
 	at := r.at([]float64{0, 0}, task)
 	off, usual := r.errors()
-	var left [2]float64
-	for c := range left {
+	var remaining [2]float64
+	for c := range remaining {
 		var errors, all float64
 		n := float64(len(r.task))
 		for t := range r.task {
 			errors += off.At(t, c) * off.At(t, c)
 			all += r.dev.At(t, c) * r.dev.At(t, c)
 		}
-		if left[c] = 1; all > 0 { // else all are alike as it is
-			left[c] = min((errors/all*n+1)/(n+1)*at.factor/usual, 1)
+		if remaining[c] = 1; all > 0 { // else all are alike as it is
+			remaining[c] = min((errors/all*n+1)/(n+1)*at.factor/usual, 1)
 		}
 	}
-	return p.moved([2]float64(at.mean), left)
+	return p.moved([2]float64(at.mean), remaining)
 }
 
 // At returns the model for a new task of descriptors that CheckContext admits for tasks among

@@ -45,32 +45,32 @@ func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list 
 	return r
 }
 
-// A share is a mixture's among those of a run, with its posterior mass and the points asked about.
-type share struct {
+// A mixtureAt is one of the mixtures of a run with its posterior mass and the points asked about.
+type mixtureAt struct {
 	*mixture
 	mass float64
 	at   *Candidates
 }
 
-// shares returns the mixtures, which are as likely before the first value.
-func (r *Run) shares() []share {
+// mixtures returns those of the run, which are as likely before the first value.
+func (r *Run) mixtures() []mixtureAt {
 	if r.narrow == nil {
-		return []share{{mixture: r.mixture, mass: 1}}
+		return []mixtureAt{{mixture: r.mixture, mass: 1}}
 	}
 	w := 1 / (1 + math.Exp(r.narrow.log-r.log))
-	return []share{{mixture: r.mixture, mass: w}, {mixture: r.narrow, mass: 1 - w}}
+	return []mixtureAt{{mixture: r.mixture, mass: w}, {mixture: r.narrow, mass: 1 - w}}
 }
 
-// predicted returns the shares that are predicted with, at the rows of x. One alone counts wholly,
+// predicted returns the mixtures that are predicted with, at the rows of x. One alone counts wholly,
 // whatever its mass. Points beside a list, and fewer than half of a proposal's, such as those
 // told, are asked about in passing.
-func (r *Run) predicted(ctx context.Context, x *linalg.Dense) (out []share, err error) {
+func (r *Run) predicted(ctx context.Context, x *linalg.Dense) (out []mixtureAt, err error) {
 	whole := 0
 	for _, n := range r.parts {
 		whole += n
 	}
 	passing := r.list || points.Len(x) < max(whole/2, 2)
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		if s.mass < r.s.MinMass {
 			continue
 		}
@@ -95,7 +95,7 @@ func (r *Run) predicted(ctx context.Context, x *linalg.Dense) (out []share, err 
 // Bind makes x the list. It is carried to the grids unless its points are those of the list
 // already.
 func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		if s.kept.Hold(x) {
 			continue
 		}
@@ -114,7 +114,7 @@ func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 // awaited. It keeps what it knows of points that it was given before in the same
 // order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		if err := s.fit(ctx, x, y, given); err != nil {
 			return err
 		}
@@ -125,31 +125,31 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
 func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
-	n, same, shares := points.Len(x), 0, r.shares()
+	n, same, ms := points.Len(x), 0, r.mixtures()
 	for same < min(n, len(r.pending)) && slices.Equal(r.pending[same].x.Row(0), x.Row(same)) {
 		same++
 	}
 	if same < len(r.pending) {
 		same = 0
-		for _, s := range shares {
+		for _, s := range ms {
 			s.forgetPending()
 		}
 	}
 	for i := same; i < n; i++ {
-		ps := make([]*point, len(shares))
-		for k, s := range shares {
+		ps := make([]*point, len(ms))
+		for k, s := range ms {
 			p, err := s.Model.point(x.Row(i), s.noise)
 			if err != nil {
 				return err
 			}
-			p.cross(s.Model, append(slices.Concat(s.pts, s.pending), p), s.own)
+			p.cross(s.Model, append(slices.Concat(s.pts, s.pending), p), s.specific)
 			ps[k] = p
 		}
 		v, sd := []float64{0}, []float64{0}
 		if err := r.Predict(ctx, v, sd, ps[0].x); err != nil {
 			return err
 		}
-		for k, s := range shares {
+		for k, s := range ms {
 			s.pending, s.values = append(s.pending, ps[k]), append(s.values, v[0]/s.u-s.centre())
 		}
 	}
@@ -160,18 +160,18 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 // those of all hypotheses. Points awaited count as evaluated with the predicted mean as the
 // value. Differences between low values are as small as the run sees them: see Back.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	shares, err := r.predicted(ctx, x)
+	ms, err := r.predicted(ctx, x)
 	if err != nil {
 		return err
 	}
-	if err := shares[0].predict(ctx, mean, sd); err != nil || len(shares) == 1 {
+	if err := ms[0].predict(ctx, mean, sd); err != nil || len(ms) == 1 {
 		return err
 	}
 	means, sds := make([]float64, len(mean)), make([]float64, len(sd))
-	if err := shares[1].predict(ctx, means, sds); err != nil {
+	if err := ms[1].predict(ctx, means, sds); err != nil {
 		return err
 	}
-	p, q := shares[0].mass, shares[1].mass
+	p, q := ms[0].mass, ms[1].mass
 	for j, m := range means {
 		d := m - mean[j]
 		mean[j] += q * d
@@ -188,7 +188,7 @@ func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 // mixture is far from normal after few values, and the improvement of its first two moments
 // would send the search where values may only be lower than they are predicted.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	return r.mix(ctx, dst, x, func(s share, dst []float64) error {
+	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error {
 		return s.logImprovement(ctx, s.predicting(), dst, best)
 	}, meanOfLogs)
 }
@@ -196,52 +196,53 @@ func (r *Run) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense
 // LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone, of
 // which the base process says no more than the noise: of one model.
 func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	shares, err := r.predicted(ctx, x)
+	ms, err := r.predicted(ctx, x)
 	if err != nil {
 		return err
 	}
-	return shares[0].logImprovement(ctx, shares[0].withoutTransfer(), dst, best)
+	return ms[0].logImprovement(ctx, ms[0].withoutTransfer(), dst, best)
 }
 
 // Expect writes the expectation of f at the rows of x: f is given mean and deviation of
 // each of the hypotheses' parts, of values as the run sees them, and returns the expectation
 // under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
-	return r.mix(ctx, dst, x, func(s share, dst []float64) error { return s.expect(ctx, dst, f) }, meanOf)
+	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error { return s.expect(ctx, dst, f) }, meanOf)
 }
 
 // LogWithin writes the logarithm of the probability that the value measured at a row of x
 // lies between lo and hi, one of which may be infinite: the mean of that of all hypotheses'
 // parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
-	return r.mix(ctx, dst, x, func(s share, dst []float64) error {
+	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error {
 		return s.logWithin(ctx, dst, lo, hi)
 	}, meanOfLogs)
 }
 
 // Success writes the probability of success at the rows of x, of a run on labels.
 func (r *Run) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
-	return r.mix(ctx, dst, x, func(s share, dst []float64) error { return s.success(ctx, dst) }, meanOf)
+	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error { return s.success(ctx, dst) }, meanOf)
 }
 
 // mix writes what do writes of each mixture at the rows of x, joined as join does with the masses
 // p and q of two.
 func (r *Run) mix(
-	ctx context.Context, dst []float64, x *linalg.Dense, do func(s share, dst []float64) error, join func(p, x, q, y float64) float64,
+	ctx context.Context, dst []float64, x *linalg.Dense,
+	do func(s mixtureAt, dst []float64) error, join func(p, x, q, y float64) float64,
 ) error {
-	shares, err := r.predicted(ctx, x)
+	ms, err := r.predicted(ctx, x)
 	if err != nil {
 		return err
 	}
-	if err := do(shares[0], dst); err != nil || len(shares) == 1 {
+	if err := do(ms[0], dst); err != nil || len(ms) == 1 {
 		return err
 	}
 	more := make([]float64, len(dst))
-	if err := do(shares[1], more); err != nil {
+	if err := do(ms[1], more); err != nil {
 		return err
 	}
 	for j, v := range more {
-		dst[j] = join(shares[0].mass, dst[j], shares[1].mass, v)
+		dst[j] = join(ms[0].mass, dst[j], ms[1].mass, v)
 	}
 	return nil
 }
@@ -265,7 +266,7 @@ type Mass struct {
 // those of other hypotheses.
 func (r *Run) Masses() []Mass {
 	var out []Mass
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		for _, k := range s.all {
 			i := slices.IndexFunc(out, func(m Mass) bool { return m.Transfers == k.transfers && slices.Equal(m.Tasks, k.tasks) })
 			if i < 0 {
@@ -285,9 +286,9 @@ func (r *Run) OtherUnits() (mass float64) {
 	if len(r.y) == 0 {
 		return 0
 	}
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		for _, k := range s.all {
-			mass += s.mass * k.mass * k.fit.far
+			mass += s.mass * k.mass * k.fit.otherUnits
 		}
 	}
 	return mass
@@ -295,7 +296,7 @@ func (r *Run) OtherUnits() (mass float64) {
 
 // PriorMeans returns the means of the population at the points told, in the tasks' units.
 func (r *Run) PriorMeans() (means [][]float64) {
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		of := make([]float64, len(s.pts))
 		for i, p := range s.pts {
 			of[i] = p.mean[0]
@@ -308,7 +309,7 @@ func (r *Run) PriorMeans() (means [][]float64) {
 // NoiseVariance returns the mean noise variance of values that come without one, in
 // the values' units.
 func (r *Run) NoiseVariance() (variance float64) {
-	for _, s := range r.shares() {
+	for _, s := range r.mixtures() {
 		for _, k := range s.all {
 			variance += s.mass * s.noise * k.mass * k.fit.all.s2
 		}

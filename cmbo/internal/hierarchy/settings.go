@@ -58,15 +58,15 @@ type Settings struct {
 	// The mixture.
 	NoTransferMass, PopulationMass float64 // prior: chosen on tables
 
-	// Besides are variances of a process of the target's own beside what transfers, in the tasks': a
-	// trace, and a third of all.
-	Besides   []float64
-	OwnKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
-	Moved     float64       // share of the population's mass on what descriptors make of it, where they say anything
-	Reversed  float64       // mass of large being small
-	MinMass   float64       // below which a hypothesis is not predicted with: nothing a plot would show
-	MaxParts  int           // of a hypothesis's scales of one sign in expected improvement
-	MinPart   float64       // mass below which such a part is left out
+	// Besides are variances of the process specific to the target beside what transfers, in the
+	// tasks': a trace, and a third of all.
+	Besides        []float64
+	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
+	Moved          float64       // share of the population's mass on what descriptors make of it, where they say anything
+	Reversed       float64       // mass of large being small
+	MinMass        float64       // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts       int           // of a hypothesis's scales of one sign in expected improvement
+	MinPart        float64       // mass below which such a part is left out
 
 	// Values.
 	Compress bool // differences between low values of past tasks, and of a run: see scaling.CompressLow
@@ -112,7 +112,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08,
 		WideScaleShare: 0.02, WideScale: 3,
 		NoTransferMass: 0.2, PopulationMass: 0.8,
-		Besides: []float64{0.05, 0.5}, OwnKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
+		Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
 		MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
 		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}},
 		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,

@@ -59,7 +59,7 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	variance := []float64{0}
 	kernel.Diag(variance, k, at)
 	if v := variance[0]; v > 0 {
-		s.OwnKernel = kernel.Scale(1/v, k)
+		s.SpecificKernel = kernel.Scale(1/v, k)
 		k = kernel.Scale(s.SuccessVariance/v, k)
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
@@ -80,7 +80,7 @@ func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers, parts, nil)
 }
 
-func (s share) success(ctx context.Context, dst []float64) error {
+func (s mixtureAt) success(ctx context.Context, dst []float64) error {
 	ks := s.predicting()
 	return s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)

@@ -22,7 +22,7 @@ type workspace struct {
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a
 // row a point.
-type crossings struct{ rest, own [][]float64 }
+type crossings struct{ rest, specific [][]float64 }
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
@@ -77,13 +77,13 @@ func (r *mixture) extend(f *crossings, x *linalg.Dense, at *located) (base linal
 	if t == 0 {
 		return base
 	}
-	var own linalg.Dense
+	var specific linalg.Dense
 	more := x.View(from, 0, t, d)
 	kernel.Cross(&base, r.Model.grid.base.Kernel, &more, at.x)
-	kernel.Cross(&own, r.own, &more, at.x)
+	kernel.Cross(&specific, r.specific, &more, at.x)
 	rest := make([]float64, t*at.len())
 	for i := range t {
-		f.rest, f.own = append(f.rest, rest[i*at.len():][:at.len():at.len()]), append(f.own, own.Row(i))
+		f.rest, f.specific = append(f.rest, rest[i*at.len():][:at.len():at.len()]), append(f.specific, specific.Row(i))
 	}
 	return base
 }
@@ -115,7 +115,7 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, base *linalg.Dense, 
 				}
 			}
 		}
-		t.with[i] = crossing{rest: row, own: x.own[l], pop: pop}
+		t.with[i] = crossing{rest: row, specific: x.specific[l], pop: pop}
 	}
 }
 
