@@ -460,12 +460,12 @@ func apartOutputs(tasks []Task) (out []ApartOutput) {
 				cut, widest = i+1, gap
 			}
 		}
-		few, most := list[:cut], list[cut:]
-		if len(few) > len(most) {
-			few, most = most, few
+		minority, majority := list[:cut], list[cut:]
+		if len(minority) > len(majority) {
+			minority, majority = majority, minority
 		}
-		for _, s := range few {
-			out = append(out, ApartOutput{s.Task, name, math.Exp(s.Ratio - most[len(most)/2].Ratio)})
+		for _, s := range minority {
+			out = append(out, ApartOutput{s.Task, name, math.Exp(s.Ratio - majority[len(majority)/2].Ratio)})
 		}
 	}
 	return out

@@ -181,10 +181,10 @@ type question struct {
 
 // scored is how the scores of candidates came about.
 type scored struct {
-	by    acq.Func // nil for a criterion of the surrogate's own
-	own   string   // its name, if it has one
-	alone bool     // nothing was taken from the past
-	state []float64
+	by        acq.Func // nil for a criterion of the surrogate's own
+	criterion string   // its name, if it has one
+	alone     bool     // nothing was taken from the past
+	state     []float64
 
 	within []float64 // as of the factor of the cost
 }
@@ -196,8 +196,8 @@ func (s scored) name(f acq.Func) string {
 		return f.String() + " without the past"
 	case s.by != nil:
 		return f.String()
-	case s.own != "":
-		return s.own
+	case s.criterion != "":
+		return s.criterion
 	}
 	return "score of its own"
 }
@@ -242,19 +242,21 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 	switch q.judge {
 	case byDistance:
 		distances(s.Scores, q.x, q.seen)
-		how.own = "distance from all points asked for"
+		how.criterion = "distance from all points asked for"
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true
 		return how, as[Hedger](m).ScoreWithoutTransfer(ctx, s.Scores, q.x, f, best)
 	}
-	how.by, how.own, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
+	how.by, how.criterion, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
 	return how, err
 }
 
 // score scores the rows of x, where the surrogate predicts mean and sd, and returns what
 // the scores are: those of f, or of the surrogate's own criterion, then by is nil.
-func (m consulted) score(ctx context.Context, dst, mean, sd []float64, x *linalg.Dense, f acq.Func, best float64) (by acq.Func, own string, err error) {
+func (m consulted) score(
+	ctx context.Context, dst, mean, sd []float64, x *linalg.Dense, f acq.Func, best float64,
+) (by acq.Func, criterion string, err error) {
 	r, ok := m.Surrogate.(Scorer)
 	if !ok {
 		scoreMoments(dst, mean, sd, f)
@@ -264,11 +266,11 @@ func (m consulted) score(ctx context.Context, dst, mean, sd []float64, x *linalg
 		return nil, "", err
 	}
 	if c, ok := r.(Criterion); ok {
-		if own = c.Criterion(); own == "" {
+		if criterion = c.Criterion(); criterion == "" {
 			return f, "", nil
 		}
 	}
-	return nil, own, nil
+	return nil, criterion, nil
 }
 
 // A requirement is an output besides the objective of which something is required, with

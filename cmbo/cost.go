@@ -109,7 +109,7 @@ type costRequirement struct {
 // factor is the expected cost to minus the power and, with a budget, the probability that
 // the cost is at most what is left.
 func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
-	left, err := o.left()
+	remaining, err := o.remaining()
 	if err != nil {
 		return factor{}, err
 	}
@@ -136,16 +136,16 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 			if err != nil {
 				return factor{}, err
 			}
-			left -= open
+			remaining -= open
 		}
-		g.costPower = max(left, 0) / o.config.budget
+		g.costPower = max(remaining, 0) / o.config.budget
 		if r.model != nil {
-			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left)); err != nil {
+			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(remaining)); err != nil {
 				return factor{}, err
 			}
 		} else {
 			for i, c := range g.cost {
-				if c > left {
+				if c > remaining {
 					affords[i] = math.Inf(-1)
 				}
 			}
@@ -270,8 +270,8 @@ func (o *draft) spent() (spent float64, err error) {
 	return spent, nil
 }
 
-// left returns what is left of the budget, which may be less than 0; +Inf without one.
-func (o *draft) left() (float64, error) {
+// remaining returns what is left of the budget, which may be less than 0; +Inf without one.
+func (o *draft) remaining() (float64, error) {
 	if o.config.budget == 0 {
 		return math.Inf(1), nil
 	}
@@ -323,22 +323,22 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 	if len(out) > 0 {
 		return out, nil
 	}
-	left, err := o.left()
+	remaining, err := o.remaining()
 	if err == nil {
 		open := ""
 		if n := len(o.h.Pending()); n > 0 && o.h.CostOutput() != nil {
 			open = fmt.Sprintf(" without the costs of %d open trials", n)
 		}
-		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more", ErrBudget, short(left), short(o.config.budget), open)
+		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more", ErrBudget, short(remaining), short(o.config.budget), open)
 	}
 	return nil, err
 }
 
 // afford reports a budget that is spent.
 func (o *draft) afford() error {
-	left, err := o.left()
-	if err == nil && !(left > 0) {
-		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-left), short(o.config.budget))
+	remaining, err := o.remaining()
+	if err == nil && !(remaining > 0) {
+		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-remaining), short(o.config.budget))
 	}
 	return err
 }

@@ -170,8 +170,8 @@ type curveUnit struct {
 	ends  map[int][2]float64 // by trial: mean and variance of the value expected
 }
 
-// unit returns that of the log of a draft.
-func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error) {
+// unit returns that of the log of a draft, in which ofRun ended.
+func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, error) {
 	u := &o.Optimizer.curves
 	resumed := 0 // events by which estimates may come to count, or not
 	if o.config.checkpoints {
@@ -188,12 +188,12 @@ func (o *draft) unit(ctx context.Context, own []curve.Curve) (*curveUnit, error)
 	*u = curveUnit{told: told, ends: make(map[int][2]float64)}
 	past := o.pastCurves()
 	u.last = past.Last()
-	for _, c := range own {
+	for _, c := range ofRun {
 		u.last = max(u.last, c.Steps[len(c.Steps)-1])
 	}
 	if past == nil {
 		var ends []float64
-		for _, c := range own {
+		for _, c := range ofRun {
 			ends = append(ends, c.End)
 		}
 		if len(ends) > 0 {
@@ -261,7 +261,7 @@ type curveLaw struct {
 }
 
 func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
-	var own []curve.Curve
+	var ofRun []curve.Curve
 	for _, ob := range o.h.Observations {
 		if ob.Trial == 0 {
 			continue
@@ -272,7 +272,7 @@ func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 		}
 		k := curve.Curve{Steps: c.Steps, End: o.config.oriented(ob.Y)}
 		k.Values, _ = o.config.sense().Apply(c.Values, nil)
-		own = append(own, k)
+		ofRun = append(ofRun, k)
 		if _, ok := k.At(step); ok {
 			l.passed++
 		}
@@ -281,8 +281,8 @@ func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 	if past == nil && l.passed == 0 {
 		return l, nil
 	}
-	if l.unit, err = o.unit(ctx, own); err == nil && l.unit.known {
-		l.Law = past.Law(step, l.unit.scale, own)
+	if l.unit, err = o.unit(ctx, ofRun); err == nil && l.unit.known {
+		l.Law = past.Law(step, l.unit.scale, ofRun)
 	}
 	return l, err
 }
@@ -295,7 +295,7 @@ type ahead struct {
 	best           float64 // to beat
 
 	checkpoints bool
-	left        int     // steps to the end, the present one not counted
+	remaining   int     // steps to the end, the present one not counted
 	start       float64 // the logarithm of the improvement a step that was expected when it began
 }
 
@@ -335,7 +335,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 // began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 	last := a.law.unit.last
-	a.left = max(last+1-step, 1)
+	a.remaining = max(last+1-step, 1)
 	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
 	if k := o.h.Trials[id-1].Resumes; k > 0 {
 		c := o.h.Shown(k)
@@ -374,7 +374,7 @@ func (a ahead) after(y float64) (chance float64, stop bool) {
 	mean, sd := a.end(y)
 	chance = special.NormCDF((mean - a.best) / sd)
 	if a.checkpoints {
-		return chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.left)) < a.start
+		return chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.remaining)) < a.start
 	}
 	return chance, chance < hopeless*a.before()
 }

@@ -190,11 +190,11 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 }
 
 // readAll reads to the end of r, or so many bytes.
-func readAll(r io.Reader, most int64) ([]byte, error) {
+func readAll(r io.Reader, limit int64) ([]byte, error) {
 	if r == nil {
 		return nil, optionErrorf("a nil io.Reader")
 	}
-	return io.ReadAll(io.LimitReader(r, most))
+	return io.ReadAll(io.LimitReader(r, limit))
 }
 
 // open reads to the end of r, and returns what decodes the payload of what [codec.Seal] wrote.

@@ -50,7 +50,7 @@ type Explanation struct {
 	Transfer    Transfer
 	acquisition string
 	lognormal   bool
-	left        int  // candidates that could be proposed
+	proposable  int  // candidates that could be proposed
 	unpriced    bool // no cost was told: that of the past may be of other units
 }
 
@@ -60,7 +60,7 @@ func (e Explanation) String() string {
 	fmt.Fprintf(&b, "%v: ", e.Trial)
 	switch e.Reason {
 	case ReasonScore:
-		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.left)
+		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.proposable)
 		if p := e.Step.Success; p != nil {
 			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}
@@ -128,7 +128,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 			x.Step, x.acquisition = s.clone(), how.name(o.config.acquisition)
 			for _, r := range c.free {
 				if !math.IsNaN(s.Scores[r]) {
-					x.left++
+					x.proposable++
 				}
 			}
 			if past.hasScale(d) {

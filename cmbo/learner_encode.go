@@ -173,11 +173,11 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 	if d.Err != nil {
 		return d.Err
 	}
-	own, err := NewSpace(params...)
+	stored, err := NewSpace(params...)
 	if err != nil {
 		return codec.Corrupt(err)
 	}
-	if name, why := own.Difference(s); why != "" {
+	if name, why := stored.Difference(s); why != "" {
 		e := space.Errorf(ErrLearners, "%s", why)
 		e.Name = name
 		return e

@@ -165,7 +165,7 @@ func spelling(name string) string {
 // checkSpelling reports outputs whose names hardly differ, in the run or from one of the past, of
 // which nothing would be used.
 func (c *runConfig) checkSpelling() error {
-	own, past := make(map[string]string), make(map[string]string)
+	ofRun, past := make(map[string]string), make(map[string]string)
 	if c.prior != nil {
 		for _, known := range c.prior.Outputs() {
 			past[spelling(known)] = known
@@ -173,10 +173,10 @@ func (c *runConfig) checkSpelling() error {
 	}
 	for _, o := range c.outputs {
 		s := spelling(o.Name)
-		if other, twice := own[s]; twice {
+		if other, twice := ofRun[s]; twice {
 			return optionErrorf("outputs %q and %q: %s", other, o.Name, differAs)
 		}
-		own[s] = o.Name
+		ofRun[s] = o.Name
 		if known, like := past[s]; like && c.prior.output(o.Name) == nil {
 			return optionErrorf("output %q: past tasks have %q; %s", o.Name, known, differAs)
 		}

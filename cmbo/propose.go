@@ -170,8 +170,8 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 			return runlog.Event{}, err
 		}
 		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
-		far := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
-		nearest := slices.MinFunc(free, func(a, b int) int { return cmp.Compare(far(a), far(b)) })
+		distance := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
+		nearest := slices.MinFunc(free, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
 		return o.asked(id, nearest, rows[nearest]), nil
 	}
 	var rows [][]float64
@@ -351,7 +351,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	if o.config.limited() && o.h.Best(o.config.minimize) < 0 {
 		multiply(s.Scores, slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.output != "" }), how.by)
 		if feasibleFirst(s.Scores, factors) {
-			how.by, how.own = nil, "probability of holding the limits"
+			how.by, how.criterion = nil, "probability of holding the limits"
 		}
 		return s, how, nil
 	}

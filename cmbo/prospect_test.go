@@ -226,7 +226,7 @@ func TestProspectAhead(t *testing.T) {
 			assert.False(t, math.IsNaN(m) || !(sd > 0) || math.IsInf(sd, 0))
 		}
 		if checkpoints {
-			assert.Equal(t, 7, a.left)
+			assert.Equal(t, 7, a.remaining)
 			start := acq.LogExpectedImprovement(a.mean, math.Sqrt(a.variance), a.best) - math.Log(11)
 			assert.InDelta(t, start, a.start, 1e-9)
 			assert.Equal(t, acq.LogExpectedImprovement(m, sd, a.best)-math.Log(7) < start, stop)
@@ -234,7 +234,7 @@ func TestProspectAhead(t *testing.T) {
 			for step, left := range map[int]int{9: 2, 10: 1, 15: 1} {
 				b := a
 				require.NoError(t, d.pace(ctx, &b, trial.ID, step))
-				assert.Equal(t, left, b.left, "step %d", step)
+				assert.Equal(t, left, b.remaining, "step %d", step)
 			}
 			// One that goes on begins where it stopped: with what its last value said.
 			_, err = o.Report(ctx, trial.ID, 2, best.Y-0.6*unit)

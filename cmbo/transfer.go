@@ -205,8 +205,8 @@ func (t Transfer) verdictWords() string {
 	case TransferTooEarly:
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
-		most := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
-		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*most.Mass, most.name())
+		largest := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
+		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*largest.Mass, largest.name())
 	case TransferMisleads:
 		if down > none {
 			return fmt.Sprintf("the past misleads: %.0f %% of the mass says that what was good there is bad here, %.0f %% that no past task is like this one", 100*down, 100*none)
@@ -351,10 +351,10 @@ func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random 
 		}
 		share[nearest] += 1 / float64(points.Len(space))
 	}
-	best, most := math.Inf(-1), slices.Max(y)
+	best, largest := math.Inf(-1), slices.Max(y)
 	for _, v := range y {
 		best = max(best, v)
-		regret += most - best
+		regret += largest - best
 	}
 	order := make([]int, len(y))
 	for i := range order {
