@@ -44,8 +44,8 @@ type Limits struct {
 }
 
 // Beyond is the error of what exceeds the limit of a field.
-func Beyond(field string, most int64, format string, args ...any) error {
-	return fmt.Errorf("%w: %s; the limit is %d, which PriorLimits.%s sets", ErrLimit, fmt.Sprintf(format, args...), most, field)
+func Beyond(field string, limit int64, format string, args ...any) error {
+	return fmt.Errorf("%w: %s; the limit is %d, which PriorLimits.%s sets", ErrLimit, fmt.Sprintf(format, args...), limit, field)
 }
 
 // Encoder appends values to a buffer: integers as varints, floats as their 64
@@ -141,9 +141,9 @@ type Decoder struct {
 }
 
 // Within fails if n is above the limit of a field of Limits.
-func (d *Decoder) Within(field string, n, most int64, format string, args ...any) {
-	if d.Err == nil && n > most {
-		d.Err = Beyond(field, most, format, args...)
+func (d *Decoder) Within(field string, n, limit int64, format string, args ...any) {
+	if d.Err == nil && n > limit {
+		d.Err = Beyond(field, limit, format, args...)
 	}
 }
 
@@ -266,10 +266,10 @@ func (d *Decoder) Value() float64 {
 	return v
 }
 
-// bounded fails if v is larger than most, whatever its sign.
-func (d *Decoder) bounded(v, most float64) {
-	if math.Abs(v) > most {
-		d.Fail("a number of %g; the largest is %g", v, most)
+// bounded fails if v is larger than limit, whatever its sign.
+func (d *Decoder) bounded(v, limit float64) {
+	if math.Abs(v) > limit {
+		d.Fail("a number of %g; the largest is %g", v, limit)
 	}
 }
 
@@ -288,7 +288,7 @@ func (d *Decoder) Variances() []float64 {
 // Numbers reads a list of any finite numbers.
 func (d *Decoder) Numbers() []float64 { return d.floats(math.MaxFloat64) }
 
-func (d *Decoder) floats(most float64) []float64 {
+func (d *Decoder) floats(limit float64) []float64 {
 	n := d.uint()
 	if n == 0 {
 		return nil
@@ -300,7 +300,7 @@ func (d *Decoder) floats(most float64) []float64 {
 	v := make([]float64, n)
 	for i := range v {
 		v[i] = d.Finite()
-		d.bounded(v[i], most)
+		d.bounded(v[i], limit)
 	}
 	return v
 }

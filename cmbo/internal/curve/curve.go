@@ -128,7 +128,7 @@ func (s *sums) curves(to Scale, cs []Curve, step int) {
 
 // Law returns what curves say of the end after a step, on a scale: those of the past, which
 // may be nil, and the run's own completed ones.
-func (p *Past) Law(step int, to Scale, own []Curve) Law {
+func (p *Past) Law(step int, to Scale, ofRun []Curve) Law {
 	var s sums
 	if p != nil {
 		p.mu.Lock()
@@ -146,7 +146,7 @@ func (p *Past) Law(step int, to Scale, own []Curve) Law {
 		}
 		s = past
 	}
-	s.curves(to, own, step)
+	s.curves(to, ofRun, step)
 	return newLaw(s, to)
 }
 

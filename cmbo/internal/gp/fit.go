@@ -31,15 +31,15 @@ func (h Hyper) SameKernel(g Hyper) bool {
 	return slices.Equal(h.Kernel.AppendParams(nil), g.Kernel.AppendParams(nil))
 }
 
-// Noise returns the noise variances of observations: their own where own has one above
+// Noise returns the noise variances of observations: those given where they are above
 // 0, else that of h.
-func (h Hyper) Noise(own []float64) []float64 { return Noise(own, len(own), h.NoiseVariance) }
+func (h Hyper) Noise(variances []float64) []float64 { return Noise(variances, len(variances), h.NoiseVariance) }
 
-// Noise returns the noise variances of n observations: their own where own, which may
-// be nil, has one above 0, else unknown.
-func Noise(own []float64, n int, unknown float64) []float64 {
+// Noise returns the noise variances of n observations: those given, which may be nil,
+// where they are above 0, else unknown.
+func Noise(variances []float64, n int, unknown float64) []float64 {
 	out := slices.Repeat([]float64{unknown}, n)
-	for i, v := range own {
+	for i, v := range variances {
 		if v > 0 {
 			out[i] = v
 		}
@@ -78,12 +78,12 @@ type Fitter struct {
 }
 
 // Fit returns the hyperparameters of highest posterior density, of the template's form,
-// for values y of mean zero at the rows of x. own holds the noise variances that are
+// for values y of mean zero at the rows of x. variances holds those of the noise that are
 // known, 0 where they are not, nil for none. given is the noise variance of the others,
 // NaN to search it. Without values the template stands.
 //
 // It fails only if the data cannot be used at all or ctx is done.
-func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, own []float64, given float64, seed uint64) (Hyper, error) {
+func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, variances []float64, given float64, seed uint64) (Hyper, error) {
 	_, dim := x.Dims()
 	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim), Evidence: f.Evidence}
 	if f.Priors != nil {
@@ -91,7 +91,7 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 	}
 	start := math.Exp(o.Priors.Noise.Mean)
 	known, sum := 0, 0.0
-	for _, v := range own {
+	for _, v := range variances {
 		if v > 0 {
 			known++
 			sum += v
@@ -113,7 +113,7 @@ func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dens
 	}
 	h := Hyper{Kernel: template, NoiseVariance: start}
 	if len(y) > 0 {
-		r, err := f.search.Fit(ctx, template, start, x, y, own, &o)
+		r, err := f.search.Fit(ctx, template, start, x, y, variances, &o)
 		if err != nil {
 			return h, explained(ctx, numerical(err, "fitting hyperparameters to %d observations", len(y)))
 		}
@@ -175,28 +175,28 @@ type Fits struct {
 // At returns the hyperparameters that serve the first n observations. data returns
 // the first count of them, scaled by themselves, with the noise variances that are
 // known; it is called only if a search is due.
-func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, own []float64, err error)) (Hyper, error) {
+func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, variances []float64, err error)) (Hyper, error) {
 	count := RefitCount(n)
 	if h, ok := f.known[count]; ok {
 		return h, nil
 	}
-	x, y, own, err := data(count)
+	x, y, variances, err := data(count)
 	if err != nil {
 		return Hyper{}, err
 	}
 	if count > refitRows {
-		x, y, own = subset(x, y, own, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
+		x, y, variances = subset(x, y, variances, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
 	f.Fitter.Evidence = f.Other != nil || f.Shares != nil
-	h, err := f.Fitter.Fit(ctx, f.Template, x, y, own, f.Noise, seed)
+	h, err := f.Fitter.Fit(ctx, f.Template, x, y, variances, f.Noise, seed)
 	if err == nil && f.Other != nil {
 		var o Hyper
-		if o, err = f.Fitter.Fit(ctx, f.Other, x, y, own, f.Noise, seed); err == nil && o.Evidence > h.Evidence {
+		if o, err = f.Fitter.Fit(ctx, f.Other, x, y, variances, f.Noise, seed); err == nil && o.Evidence > h.Evidence {
 			h = o
 		}
 	}
-	if err == nil && math.IsNaN(f.Noise) && !known(own) {
+	if err == nil && math.IsNaN(f.Noise) && !known(variances) {
 		h, err = f.look(ctx, h, x, y, seed)
 	}
 	if err != nil {
@@ -233,7 +233,7 @@ func known(variances []float64) bool {
 }
 
 // subset returns the observations listed, in their order.
-func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []float64, []float64) {
+func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense, []float64, []float64) {
 	slices.Sort(rows)
 	pick := func(v []float64) []float64 {
 		if v == nil {
@@ -245,7 +245,7 @@ func subset(x *linalg.Dense, y, own []float64, rows []int) (*linalg.Dense, []flo
 		}
 		return out
 	}
-	return points.Pick(x, rows), pick(y), pick(own)
+	return points.Pick(x, rows), pick(y), pick(variances)
 }
 
 // form returns the one of Template and Other that has n parameters, Template if

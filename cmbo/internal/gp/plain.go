@@ -85,9 +85,9 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
 	params := d.Fitted[count]
 	if params == nil {
-		h, err := g.fits.At(ctx, len(d.Y), func(count int) (x *linalg.Dense, y, own []float64, err error) {
-			y, own = g.scale(d.Raw[:count], d.RawNoiseVariance[:count])
-			return points.First(d.X, count), y, own, nil
+		h, err := g.fits.At(ctx, len(d.Y), func(count int) (x *linalg.Dense, y, variances []float64, err error) {
+			y, variances = g.scale(d.Raw[:count], d.RawNoiseVariance[:count])
+			return points.First(d.X, count), y, variances, nil
 		})
 		if err != nil {
 			return err
@@ -97,8 +97,8 @@ func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
 			params = append(params, h.Share)
 		}
 	}
-	own, noise, _ := g.split(params)
-	k, err := g.fits.form(len(own)).WithParams(own)
+	ofKernel, noise, _ := g.split(params)
+	k, err := g.fits.form(len(ofKernel)).WithParams(ofKernel)
 	if err != nil {
 		return fmt.Errorf("hyperparameters fitted to %d observations: %w", count, err)
 	}
@@ -108,7 +108,7 @@ func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
 
 // split returns what fitted parameters are: those of the kernel, the logarithm of the noise
 // variance, and the share of the view.
-func (g *Plain) split(params []float64) (own []float64, noise, share float64) {
+func (g *Plain) split(params []float64) (ofKernel []float64, noise, share float64) {
 	n := len(params) - 1
 	if n > 1 && slices.Contains(g.fits.Shares, params[n]) && g.fits.form(n-1).NumParams() == n-1 {
 		n, share = n-1, params[n]
@@ -153,12 +153,12 @@ func (g *Plain) CheckFitted(params []float64) error {
 	if len(params) == 0 {
 		return fmt.Errorf("%d parameters", 0)
 	}
-	own, noise, _ := g.split(params)
-	form := g.fits.form(len(own))
-	if len(own) != form.NumParams() {
+	ofKernel, noise, _ := g.split(params)
+	form := g.fits.form(len(ofKernel))
+	if len(ofKernel) != form.NumParams() {
 		return fmt.Errorf("%d parameters", len(params))
 	}
-	if _, err := form.WithParams(own); err != nil {
+	if _, err := form.WithParams(ofKernel); err != nil {
 		return err
 	}
 	if v := math.Exp(noise); !(v > 0) || math.IsInf(v, 0) {
