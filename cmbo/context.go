@@ -82,7 +82,7 @@ func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 }
 
 func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
-	r, err := m.Relation(ctx)
+	r, err := m.Likeness(ctx)
 	if err != nil || r == nil {
 		return Relation{}, gp.Marked(ctx, err)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Relation is what descriptors of tasks say of how alike the tasks are in shape, or in
+// A Likeness is what descriptors of tasks say of how alike the tasks are in shape, or in
 // level. The deviations of tasks t and u from the population's mean have the covariance
 //
 //	C·((1 − ρ)·δ_tu + ρ·k(d_t, d_u)),   k(d, d') = Π_j exp(−|d_j − d'_j|/ℓ_j)
@@ -22,7 +22,7 @@ import (
 // or a choice, which is 1 from any other. A value that is missing is a draw of the tasks', of
 // which k has the mean. The level is the offset and the logarithm of the scale of a task's
 // values, which have the same covariance with that of all tasks in the place of C.
-type Relation struct {
+type Likeness struct {
 	Rho     float64
 	Names   []string  // of the descriptors that are of use
 	Lengths []float64 // theirs
@@ -99,7 +99,7 @@ const (
 // related are the relations of tasks, nil where they say nothing, found when first asked for.
 type related struct {
 	once         sync.Once
-	shape, level *Relation
+	shape, level *Likeness
 	err          error
 }
 
@@ -111,14 +111,14 @@ func newRelated(tasks []Task) *related {
 	return nil
 }
 
-// Relation returns what the tasks' descriptors say, nil where they say nothing. It is found
+// Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found
 // by leaving tasks out: with A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others
 // leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt. Descriptors are added one by one as long
 // as each is of use: see search. What they foretell may be how bad the bad points are, which
 // helps no run, so the points that they put first have to be better ones: see asked. Of an
 // output they have to foretell better which points hold a limit: see misplaced; and what they
 // say of the tasks' levels comes before what they say of shapes.
-func (m *Model) Relation(ctx context.Context) (*Relation, error) {
+func (m *Model) Likeness(ctx context.Context) (*Likeness, error) {
 	shape, level, err := m.relations(ctx)
 	if level != nil {
 		return level, err
@@ -126,7 +126,7 @@ func (m *Model) Relation(ctx context.Context) (*Relation, error) {
 	return shape, err
 }
 
-func (m *Model) relations(ctx context.Context) (shape, level *Relation, err error) {
+func (m *Model) relations(ctx context.Context) (shape, level *Likeness, err error) {
 	r := m.related
 	if r == nil {
 		return nil, nil, nil
@@ -135,7 +135,7 @@ func (m *Model) relations(ctx context.Context) (shape, level *Relation, err erro
 	return r.shape, r.level, r.err
 }
 
-func (m *Model) relate(ctx context.Context) (shape, level *Relation, err error) {
+func (m *Model) relate(ctx context.Context) (shape, level *Likeness, err error) {
 	r, tasks, err := m.gather(ctx)
 	if err != nil || len(tasks) < 3 {
 		return nil, nil, err
@@ -143,7 +143,7 @@ func (m *Model) relate(ctx context.Context) (shape, level *Relation, err error) 
 	if !m.settings.Output {
 		return r.search(r.asked), nil, nil
 	}
-	l := &Relation{of: r.of, task: r.task, dev: linalg.NewDense(len(tasks), 2, nil)}
+	l := &Likeness{of: r.of, task: r.task, dev: linalg.NewDense(len(tasks), 2, nil)}
 	for i := range tasks {
 		m.affine.deviation(l.dev.Row(i), &tasks[i])
 	}
@@ -163,8 +163,8 @@ func otherLevel(_ int, f float64, dev, off []float64) float64 {
 
 // gather returns the deviations and descriptors of the tasks that have any, or of a sample of
 // them.
-func (m *Model) gather(ctx context.Context) (r *Relation, tasks []Task, err error) {
-	r = &Relation{mean: m.pop.Mean, of: make(map[string]*descriptor)}
+func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err error) {
+	r = &Likeness{mean: m.pop.Mean, of: make(map[string]*descriptor)}
 	for _, t := range m.tasks {
 		if len(t.Context) > 0 {
 			tasks = append(tasks, t)
@@ -205,7 +205,7 @@ func (m *Model) gather(ctx context.Context) (r *Relation, tasks []Task, err erro
 // sum of ln(1 + e²/s²) over the tasks left out, e² being a task's squared error and s² the mean
 // of the squared deviations, so that no task that is unlike all others decides alone. They have
 // to gain something in that, and in what counts in a run.
-func (r *Relation) search(counts func() []float64) *Relation {
+func (r *Likeness) search(counts func() []float64) *Likeness {
 	var squares linalg.Sym
 	squares.Gram(r.dev)
 	n := len(r.task)
@@ -275,7 +275,7 @@ func surely(gain []float64) bool {
 
 // errors returns what the others leave of the deviation of each task, left out, as error, and
 // of its variance, on average over the tasks.
-func (r *Relation) errors() (out *linalg.Dense, remaining float64) {
+func (r *Likeness) errors() (out *linalg.Dense, remaining float64) {
 	var inverse linalg.Sym
 	r.chol.InverseTo(&inverse)
 	n, g := r.dev.Dims()
@@ -290,7 +290,7 @@ func (r *Relation) errors() (out *linalg.Dense, remaining float64) {
 }
 
 // values returns those of a task on the grid, in its scaled units.
-func (r *Relation) values(t int) []float64 {
+func (r *Likeness) values(t int) []float64 {
 	f := slices.Clone(r.mean)
 	linalg.Axpy(f, 1, r.dev.Row(t))
 	return f
@@ -299,7 +299,7 @@ func (r *Relation) values(t int) []float64 {
 // asked returns, for each task left out, by how much the best of the points of the grid that
 // the others put first is better than that of the points of the largest means, on average over
 // one to some points.
-func (r *Relation) asked() []float64 {
+func (r *Likeness) asked() []float64 {
 	first := func(foretold, truth []float64) (sum float64) {
 		order := make([]int, len(foretold))
 		for j := range order {
@@ -327,7 +327,7 @@ func (r *Relation) asked() []float64 {
 // misplaced returns, for each task left out, by how much the others lower the share of limits
 // on whose other side a point is foretold, on average over the points of the grid. Limits may
 // lie anywhere among the task's values, which are of shapes; said is otherShape or otherLevel.
-func (r *Relation) misplaced(shapes *Relation, said func(j int, f float64, dev, off []float64) float64) []float64 {
+func (r *Likeness) misplaced(shapes *Likeness, said func(j int, f float64, dev, off []float64) float64) []float64 {
 	gain := make([]float64, len(r.task))
 	off, _ := r.errors()
 	for t := range gain {
@@ -345,7 +345,7 @@ func (r *Relation) misplaced(shapes *Relation, said func(j int, f float64, dev, 
 }
 
 // gram returns a matrix of similarities times that of a descriptor.
-func (r *Relation) gram(base *linalg.Sym, name string, length float64) *linalg.Sym {
+func (r *Likeness) gram(base *linalg.Sym, name string, length float64) *linalg.Sym {
 	k, f := linalg.NewSym(base.Dim(), nil), r.of[name].kernel(length)
 	for i := range r.task {
 		k.Set(i, i, 1)
@@ -394,7 +394,7 @@ type moved struct {
 // at returns what a new task's descriptors make of the population's mean: with k its
 // similarities to the tasks and a = ρ·((1 − ρ)·I + ρ·K)⁻¹·k, the mean m + Dᵀ·a, and the
 // covariance C·(1 − ρ·a·k).
-func (r *Relation) at(mean []float64, task map[string]any) *moved {
+func (r *Likeness) at(mean []float64, task map[string]any) *moved {
 	k := slices.Repeat([]float64{1}, len(r.task))
 	for i, name := range r.Names {
 		f := r.of[name].kernel(r.Lengths[i])
@@ -416,7 +416,7 @@ func (r *Relation) at(mean []float64, task map[string]any) *moved {
 // much as the errors of the tasks left out are of their deviations, with one imagined task more
 // that the others say nothing of, and in proportion to what is left for this task by the
 // model.
-func (r *Relation) affineOf(p affinePrior, task map[string]any) affinePrior {
+func (r *Likeness) affineOf(p affinePrior, task map[string]any) affinePrior {
 	at := r.at([]float64{0, 0}, task)
 	off, usual := r.errors()
 	var remaining [2]float64
@@ -441,7 +441,7 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 		return m, nil
 	}
 	shape, level, err := m.relations(ctx)
-	speaks := func(r *Relation) bool {
+	speaks := func(r *Likeness) bool {
 		return r != nil && slices.ContainsFunc(r.Names, func(name string) bool { return task[name] != nil })
 	}
 	if err != nil || !speaks(shape) && !speaks(level) {

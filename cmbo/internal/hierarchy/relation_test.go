@@ -116,7 +116,7 @@ func TestMovedAgainstJoint(t *testing.T) {
 
 // likeness is the kernel of one descriptor, a missing value being the mean over the tasks' that
 // are known.
-func likeness(r *Relation, name string, length float64, a, b any) (k float64) {
+func likeness(r *Likeness, name string, length float64, a, b any) (k float64) {
 	d := r.of[name]
 	one := func(v any) []any {
 		if v == nil {
@@ -133,7 +133,7 @@ func likeness(r *Relation, name string, length float64, a, b any) (k float64) {
 }
 
 // relationOf makes a relation of given descriptors, of lengths 1.
-func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Relation {
+func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Likeness {
 	t.Helper()
 	r, _, err := m.gather(ctx)
 	require.NoError(t, err)
@@ -255,7 +255,7 @@ func TestSearch(t *testing.T) {
 	require.ElementsMatch(t, []string{"again", "kind"}, rel.Names)
 	require.Subset(t, relationLengths, rel.Lengths)
 	require.Contains(t, relationRhos, rel.Rho)
-	require.Nil(t, func() *Relation {
+	require.Nil(t, func() *Likeness {
 		r, _, _ := m.gather(ctx)
 		return r.search(func() []float64 { return []float64{1, -1} })
 	}())
@@ -324,7 +324,7 @@ func TestRelationFinds(t *testing.T) {
 	r := rng.Stream(3, t.Name())
 	z := uniform(r, 25, 2)
 	tasks := described(40)
-	rel, err := learn(t, tasks, z, testSettings(2)).Relation(ctx)
+	rel, err := learn(t, tasks, z, testSettings(2)).Likeness(ctx)
 	require.NoError(t, err)
 	require.NotNil(t, rel)
 	require.ElementsMatch(t, []string{"h", "kind"}, rel.Names)
@@ -336,7 +336,7 @@ func TestRelationFinds(t *testing.T) {
 		for i, j := range r.Perm(len(tasks)) {
 			moved[i].Context = tasks[j].Context
 		}
-		rel, err := learn(t, moved, z, testSettings(2)).Relation(ctx)
+		rel, err := learn(t, moved, z, testSettings(2)).Likeness(ctx)
 		require.NoError(t, err)
 		if rel != nil {
 			said++
@@ -366,7 +366,7 @@ func TestRelationOfBadPoints(t *testing.T) {
 			tasks[i].Context = map[string]any{"h": h}
 		}
 		m := learn(t, tasks, uniform(rng.Stream(6, t.Name()), 40, 2), testSettings(2))
-		rel, err := m.Relation(ctx)
+		rel, err := m.Likeness(ctx)
 		require.NoError(t, err)
 		require.Equal(t, bad, rel == nil)
 	}
@@ -469,7 +469,7 @@ func TestLevel(t *testing.T) {
 	require.NotNil(t, shape)
 	require.Equal(t, []string{"h"}, level.Names)
 	require.Greater(t, level.Gain, 0.8)
-	rel, err := m.Relation(ctx)
+	rel, err := m.Likeness(ctx)
 	require.NoError(t, err)
 	require.Equal(t, level.Gain, rel.Gain)
 	_, level, err = learn(t, leveled(20, 1e-9), z, outputSettings()).relations(ctx)

@@ -15,12 +15,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Kind names what happened to an optimiser.
-type Kind uint8
+// EventKind names what happened to an optimiser.
+type EventKind uint8
 
 // The kinds of events.
 const (
-	EventAsked Kind = iota + 1
+	EventAsked EventKind = iota + 1
 	EventTold
 	EventFailed
 	EventCancelled
@@ -34,7 +34,7 @@ const (
 // An Event is one entry of an optimiser's log. The log is the optimiser's whole
 // state: everything else follows from it, the prior and the options.
 type Event struct {
-	Kind  Kind
+	Kind  EventKind
 	Trial int       // asked, told, failed, cancelled, reported, stopped
 	Step  int       // reported: the step of the value
 	Index int       // asked: candidate, or -1

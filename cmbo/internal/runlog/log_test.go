@@ -73,7 +73,7 @@ func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 			open = append(open, id+1)
 		}
 	}
-	kind := Kind(1 + rng.IntN(int(EventStopped)))
+	kind := EventKind(1 + rng.IntN(int(EventStopped)))
 	e := Event{Kind: kind, Index: -1}
 	switch kind {
 	case EventTold, EventFailed, EventCancelled, EventReported, EventStopped:
@@ -142,7 +142,7 @@ func outputsOf(events []Event, trial int) map[string]float64 {
 func statusOf(events []Event, id int) Status {
 	status := Open
 	for _, e := range events {
-		if s := map[Kind]Status{EventTold: Told, EventFailed: Failed, EventCancelled: Cancelled, EventStopped: Stopped}[e.Kind]; e.Trial == id && s != Open {
+		if s := map[EventKind]Status{EventTold: Told, EventFailed: Failed, EventCancelled: Cancelled, EventStopped: Stopped}[e.Kind]; e.Trial == id && s != Open {
 			status = s
 		}
 	}

@@ -144,7 +144,7 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		return err
 	}
 	e := Event{
-		Kind: Kind(kind), Trial: s.Trial, Step: value(s.Step), Index: -1, X: s.X, Y: value(s.Y), Noise: s.Noise,
+		Kind: EventKind(kind), Trial: s.Trial, Step: value(s.Step), Index: -1, X: s.X, Y: value(s.Y), Noise: s.Noise,
 		Outputs: s.Outputs, Params: s.Params, Count: value(s.Count), Saw: s.Saw, Paused: s.Paused,
 	}
 	if e.Saw < 0 || e.Saw > len(h.Events) {
