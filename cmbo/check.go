@@ -226,8 +226,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			}
 		}
 		if len(out) == 0 {
-			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and others with values to learn from%s",
-				len(tasks), replay.MinRows, strings.Join(append([]string{""}, report.misfits...), "; "))
+			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and "+
+				"others with values to learn from%s", len(tasks), replay.MinRows,
+				strings.Join(append([]string{""}, report.misfits...), "; "))
 		}
 		draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
@@ -290,7 +291,8 @@ func (r *CheckReport) String() string {
 	mean := CheckedTask{ID: "mean"}
 	n, better := float64(len(r.Tasks)), 0
 	row := func(t CheckedTask, verdict string) {
-		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%s\n", t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, verdict)
+		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%s\n",
+			t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, verdict)
 	}
 	for _, t := range r.Tasks {
 		row(t, t.Transfer.Verdict.String())
@@ -370,7 +372,9 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 
 // leaveOut compares runs on a task with and without the prior of others. It returns
 // those that the task contradicts.
-func (c *checkConfig) leaveOut(ctx context.Context, space *Space, r *replay.Record, others []Task) (t CheckedTask, reversed []string, common float64, err error) {
+func (c *checkConfig) leaveOut(
+	ctx context.Context, space *Space, r *replay.Record, others []Task,
+) (t CheckedTask, reversed []string, common float64, err error) {
 	t.ID = r.ID
 	prior, err := Learn(ctx, space, others, c.learn...)
 	if err != nil {

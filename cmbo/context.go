@@ -68,7 +68,8 @@ func (r Relation) String() string {
 	if len(r.Descriptors) > 1 {
 		verb = " tell"
 	}
-	return fmt.Sprintf("%s%s tasks apart: %.0f %% of a task's squared deviation follows from the tasks like it", strings.Join(r.Descriptors, " and "), verb, 100*r.Gain)
+	return fmt.Sprintf("%s%s tasks apart: %.0f %% of a task's squared deviation follows from the tasks like it",
+		strings.Join(r.Descriptors, " and "), verb, 100*r.Gain)
 }
 
 // Relation returns what the descriptors of the prior's tasks are worth: the zero value if
@@ -102,7 +103,8 @@ func checkContexts(tasks []Task) error {
 			}
 			_, a := first.Context[name].(string)
 			if _, b := v.(string); a != b {
-				return space.InTask(space.Errorf(ErrTask, "descriptor %q is %#v, and in task %q it is %#v", name, v, first.ID, first.Context[name]), t.ID)
+				return space.InTask(space.Errorf(ErrTask, "descriptor %q is %#v, and in task %q it is %#v",
+					name, v, first.ID, first.Context[name]), t.ID)
 			}
 		}
 	}

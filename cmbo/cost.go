@@ -329,7 +329,8 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 		if n := len(o.h.Pending()); n > 0 && o.h.CostOutput() != nil {
 			open = fmt.Sprintf(" without the costs of %d open trials", n)
 		}
-		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more", ErrBudget, short(remaining), short(o.config.budget), open)
+		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more",
+			ErrBudget, short(remaining), short(o.config.budget), open)
 	}
 	return nil, err
 }

@@ -62,7 +62,8 @@ func (p Prospect) String() string {
 	if p.Stop {
 		verdict = "stop"
 	}
-	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %s %% to beat %.4g, %s %% without its curve",
+	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %s %% to beat %.4g, "+
+		"%s %% without its curve",
 		verdict, p.Step, p.Mean, p.SD, percent(p.Chance), p.Best, percent(p.Before))
 }
 
@@ -228,7 +229,9 @@ const unitPoints = 256
 
 // measurements returns the means and the variances of measurements at the rows of x, in the user's
 // units, large ones being good.
-func (o *draft) measurements(ctx context.Context, d Data, scale scaling.Values, x *linalg.Dense) (mean, variance []float64, err error) {
+func (o *draft) measurements(
+	ctx context.Context, d Data, scale scaling.Values, x *linalg.Dense,
+) (mean, variance []float64, err error) {
 	if err := o.fit(ctx, d); err != nil {
 		return nil, nil, err
 	}

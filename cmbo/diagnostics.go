@@ -78,7 +78,8 @@ func (o *Optimizer) LastStep() (s Step, ok bool) {
 func (s *Step) clone() Step {
 	c := *s
 	c.Candidates = cloneRows(s.Candidates)
-	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success, &c.Cost, &c.Scores, &c.Parameters} {
+	for _, p := range []*[]float64{&c.Weights, &c.Distances, &c.PriorMean, &c.PriorSD, &c.Mean, &c.SD, &c.Success,
+		&c.Cost, &c.Scores, &c.Parameters} {
 		*p = slices.Clone(*p)
 	}
 	c.Holds = maps.Clone(s.Holds)

@@ -254,7 +254,8 @@ func (u Outlook) words() string {
 	if !math.IsNaN(u.Next) {
 		relied = fmt.Sprintf(", of which its latest forecasts bear out %.3g", u.Next)
 	}
-	return fmt.Sprintf("the next evaluation is expected to gain %.3g%s, and %s; %.3g was gained since the first", u.Expected, relied, more, u.Gained)
+	return fmt.Sprintf("the next evaluation is expected to gain %.3g%s, and %s; %.3g was gained since the first",
+		u.Expected, relied, more, u.Gained)
 }
 
 // Outlook says what more evaluations may bring, at the candidates that an Ask would score:

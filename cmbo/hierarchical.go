@@ -13,7 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hierarchicalPrior is what Learn makes of past tasks: hypotheses on a new task: no transfer, and what all tasks have in common.
+// hierarchicalPrior is what Learn makes of past tasks: hypotheses on a new one.
 type hierarchicalPrior struct {
 	*hierarchy.Model
 	list *hierarchy.Candidates // carried to the grid, nil for none
@@ -74,8 +74,9 @@ func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 	return o
 }
 
-// grid chooses the points on which moments are learned: what the tasks have observed and then, up to the number allowed, other candidates. What was
-// observed off the grid would only count as far as the base process carries it there.
+// grid chooses the points on which moments are learned: what the tasks have observed and then, up
+// to the number allowed, other candidates. What was observed off the grid would only count as far as
+// the base process carries it there.
 func (t *trainingSet) grid() *linalg.Dense {
 	c := t.config
 	var xs []*linalg.Dense
@@ -100,7 +101,8 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 		y = Copula
 	}
 	if c.given.has(optYPolicy) && c.y != y && c.y != prior.config.y {
-		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s", ErrPriorMismatch, prior.config.y, c.y)
+		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s",
+			ErrPriorMismatch, prior.config.y, c.y)
 	}
 	c.y = y
 	if err := p.CheckContext(c.context); err != nil {

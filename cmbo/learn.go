@@ -134,7 +134,8 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)
-	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift, Scale: v.Scale, Context: k.Context}
+	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
+		Scale: v.Scale, Context: k.Context}
 	if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 		task.Shift, task.Scale = 0, 1
 	}

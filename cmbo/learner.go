@@ -171,7 +171,8 @@ func (l *Learner) fits(o *Learner) error {
 		return e
 	}
 	if l.space.Finite() != o.space.Finite() || l.space.Finite() && !points.Equal(l.space.Encoded(), o.space.Encoded()) {
-		return fmt.Errorf("%w: one is of %d candidates, the other of %d, or of others", ErrLearners, l.space.NumCandidates(), o.space.NumCandidates())
+		return fmt.Errorf("%w: one is of %d candidates, the other of %d, or of others",
+			ErrLearners, l.space.NumCandidates(), o.space.NumCandidates())
 	}
 	if why := l.config.difference(o.config); why != "" {
 		return fmt.Errorf("%w: %s", ErrLearners, why)
@@ -193,7 +194,8 @@ func (c *learnConfig) difference(o *learnConfig) string {
 		name string
 		a, b any
 	}{
-		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize}, {"promises of positive values", c.positive, o.positive}, {"y policies", c.y, o.y},
+		{"seeds", c.seed, o.seed}, {"directions (to be minimised)", c.minimize, o.minimize},
+		{"promises of positive values", c.positive, o.positive}, {"y policies", c.y, o.y},
 		{"sizes of the index set", c.indexPoints, o.indexPoints}, {"ablations", fmt.Sprint(c.ablations), fmt.Sprint(o.ablations)},
 	} {
 		if f.a != f.b {
@@ -237,7 +239,8 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 		return false, nil
 	}
 	if l.seen != l.first {
-		return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones", ErrTask, l.pass+1, l.seen.tasks, l.first.tasks)
+		return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones",
+			ErrTask, l.pass+1, l.seen.tasks, l.first.tasks)
 	}
 	if l.sums.tally.Tasks() == 0 {
 		return false, fmt.Errorf("%w: pass %d left all tasks out", ErrNoTasks, l.pass+1)
@@ -282,7 +285,8 @@ func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 
 func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if l.kept == nil {
-		return nil, fmt.Errorf("%w: a shard of pass %d has no sample of the tasks: merge it into the learner it is of", ErrLearners, l.pass+1)
+		return nil, fmt.Errorf("%w: a shard of pass %d has no sample of the tasks: merge it into the learner it is of",
+			ErrLearners, l.pass+1)
 	}
 	t, err := l.sample()
 	if err != nil {

@@ -121,7 +121,8 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...), requirements: c.newRequirements()}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...),
+		requirements: c.newRequirements()}
 	switch {
 	case space.Finite():
 		o.points = space.Encoded()

@@ -74,6 +74,7 @@ func WithCheckpoints() Option {
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local
-		return refuseUnless(sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates, "%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
+		return refuseUnless(sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates,
+			"%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
 	}}
 }

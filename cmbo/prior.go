@@ -137,7 +137,9 @@ func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.tasks))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y), NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves), Context: maps.Clone(s.Context)}
+		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y),
+			NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves),
+			Context: maps.Clone(s.Context)}
 		for k := range points.Len(s.X) {
 			row, err := p.space.Decode(s.X.Row(k))
 			if err != nil {

@@ -312,9 +312,11 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 		return nil, scored{}, err
 	}
 	n, _ := x.Dims()
-	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n), Shift: scale.Shift, Scale: scale.Scale}
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n),
+		Shift: scale.Shift, Scale: scale.Scale}
 	q := question{
-		data: d, x: x, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)), feasible: o.feasible(), judge: o.judge(),
+		data: d, x: x, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)),
+		feasible: o.feasible(), judge: o.judge(),
 	}
 	if q.judge == byDistance {
 		q.seen = o.space.EncodeAll(o.h.Seen)

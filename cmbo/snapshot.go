@@ -79,7 +79,8 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	}
 	s.Options = snapshotOptions{
 		Seed: c.seed, Minimize: c.minimize, Positive: c.positive, YPolicy: c.y.String(), Acquisition: c.acquisition.String(),
-		Initial: c.initial, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs, Context: c.context, KnownCost: c.cost != nil,
+		Initial: c.initial, Checkpoints: c.checkpoints, Sobol: c.sobol, Local: c.local, Outputs: c.outputs,
+		Context: c.context, KnownCost: c.cost != nil,
 	}
 	p := &s.Options
 	if c.prior != nil {

@@ -193,6 +193,12 @@ func (t Transfer) words() string {
 	return text
 }
 
+// What masses say.
+const (
+	unlikeAny    = "that no past task is like this one"
+	reversedHere = "that what was good there is bad here"
+)
+
 func (t Transfer) verdictWords() string {
 	if len(t.Hypotheses) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
@@ -201,7 +207,8 @@ func (t Transfer) verdictWords() string {
 	none, _ := t.Mass(LevelNone)
 	switch t.Verdict {
 	case TransferUnknown:
-		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is that of %s", t.Hypotheses[0])
+		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is "+
+			"that of %s", t.Hypotheses[0])
 	case TransferTooEarly:
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
@@ -209,17 +216,20 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*largest.Mass, largest.name())
 	case TransferMisleads:
 		if down > none {
-			return fmt.Sprintf("the past misleads: %.0f %% of the mass says that what was good there is bad here, %.0f %% that no past task is like this one", 100*down, 100*none)
+			return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+reversedHere+", %.0f %% "+unlikeAny, 100*down, 100*none)
 		}
-		return fmt.Sprintf("the past misleads: %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
+		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
 	if t.sooner {
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, but %.0f %% of the mass says that no past task is like this one, %.0f %% that what was good there is bad here", 100*none, 100*down)
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, "+
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
 	if up <= misleadMass {
-		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says that their differences are not the past's", 100*(none+down))
+		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
+			"that their differences are not the past's", 100*(none+down))
 	}
-	return fmt.Sprintf("unclear: %.0f %% of the mass lies on the past, %.0f %% says that no past task is like this one, %.0f %% that what was good there is bad here", 100*up, 100*none, 100*down)
+	return fmt.Sprintf("unclear: %.0f %% of the mass lies on the past, %.0f %% says "+unlikeAny+", %.0f %% "+reversedHere,
+		100*up, 100*none, 100*down)
 }
 
 // Transfer says whether the past helps: the masses of the hypotheses after the values

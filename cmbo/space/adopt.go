@@ -391,7 +391,8 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			out = append(out, q)
 		} else if t.Params == nil {
 			e := *a.Outside[len(a.Outside)-len(t.X)-len(t.Failed)]
-			e.Reason += fmt.Sprintf("; none of the %d rows lies in the space, and the task has no Params that say what its columns are", len(t.X)+len(t.Failed))
+			e.Reason += fmt.Sprintf("; none of the %d rows lies in the space, and the task has no Params that say what "+
+				"its columns are", len(t.X)+len(t.Failed))
 			e.Err = fmt.Errorf("%w: %w", ErrSpace, e.Err)
 			return nil, nil, &e
 		}

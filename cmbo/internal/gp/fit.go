@@ -33,7 +33,7 @@ func (h Hyper) SameKernel(g Hyper) bool {
 
 // Noise returns the noise variances of observations: those given where they are above
 // 0, else that of h.
-func (h Hyper) Noise(variances []float64) []float64 { return Noise(variances, len(variances), h.NoiseVariance) }
+func (h Hyper) Noise(given []float64) []float64 { return Noise(given, len(given), h.NoiseVariance) }
 
 // Noise returns the noise variances of n observations: those given, which may be nil,
 // where they are above 0, else unknown.
@@ -83,7 +83,9 @@ type Fitter struct {
 // NaN to search it. Without values the template stands.
 //
 // It fails only if the data cannot be used at all or ctx is done.
-func (f *Fitter) Fit(ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, variances []float64, given float64, seed uint64) (Hyper, error) {
+func (f *Fitter) Fit(
+	ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, variances []float64, given float64, seed uint64,
+) (Hyper, error) {
 	_, dim := x.Dims()
 	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim), Evidence: f.Evidence}
 	if f.Priors != nil {
@@ -175,7 +177,9 @@ type Fits struct {
 // At returns the hyperparameters that serve the first n observations. data returns
 // the first count of them, scaled by themselves, with the noise variances that are
 // known; it is called only if a search is due.
-func (f *Fits) At(ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, variances []float64, err error)) (Hyper, error) {
+func (f *Fits) At(
+	ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, variances []float64, err error),
+) (Hyper, error) {
 	count := RefitCount(n)
 	if h, ok := f.known[count]; ok {
 		return h, nil

@@ -47,7 +47,8 @@ func NewMultiTask(template kernel.Kernel, share float64, workers int) *MultiTask
 // Add adds a task of the values z at the rows of x. noise holds their noise
 // variances, 0 where one is not known; nil stands for none known. It keeps them all.
 func (m *MultiTask) Add(x *linalg.Dense, z, noise []float64) {
-	m.tasks = append(m.tasks, likelihoodTask{pairs: kernel.NewPairs(x), z: z, noise: noise, grad: make([]float64, m.template.NumParams()+2)})
+	m.tasks = append(m.tasks, likelihoodTask{pairs: kernel.NewPairs(x), z: z, noise: noise,
+		grad: make([]float64, m.template.NumParams()+2)})
 	m.scratch = make([]likelihoodScratch, parallel.Workers(m.workers, len(m.tasks)))
 }
 

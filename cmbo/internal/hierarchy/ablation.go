@@ -19,7 +19,8 @@ type Ablation struct {
 // Ablations are the changes that there are.
 var Ablations = []Ablation{
 	{"no-hedge", "no other judge is asked", func(s *Settings) { s.Hedge = Hedge{} }},
-	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not", func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
+	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not",
+		func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
 	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.NoTransferMass = 0 }},
 	{"no-reversal", "large is never small", func(s *Settings) { s.Reversed = 0 }},
@@ -30,7 +31,8 @@ var Ablations = []Ablation{
 	{"em-alone", "the population is what EM finds, however few the past tasks are", func(s *Settings) { s.PriorTasks = 0 }},
 	{"rougher-kernel", "the processes' kernels are Matérn-1/2", func(s *Settings) { s.reshape(kernel.Matern12) }},
 	{"smoother-kernel", "the processes' kernels are Matérn-5/2", func(s *Settings) { s.reshape(kernel.Matern52) }},
-	{"far-offsets", "offsets unlike the past's are as likely with transfer as without", func(s *Settings) { s.TransferTail = s.NoTransferTail }},
+	{"far-offsets", "offsets unlike the past's are as likely with transfer as without",
+		func(s *Settings) { s.TransferTail = s.NoTransferTail }},
 }
 
 // reshape gives the base process and that specific to a target another shape, with the lengths they have.

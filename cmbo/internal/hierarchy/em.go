@@ -227,7 +227,9 @@ const chunks = 8
 // from the base process, each drawn to the base kernel's matrix of the same trace by
 // the share shrink. Points off z have weights on all of it. It returns the log
 // likelihood before each step.
-func EM(ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int) (Moments, []float64, error) {
+func EM(
+	ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int,
+) (Moments, []float64, error) {
 	n, _ := z.Dims()
 	g := newGrid(base, z, n)
 	on, err := g.carryTasks(ctx, tasks, workers)
@@ -251,7 +253,9 @@ func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*ca
 // expectMaximize makes steps of EM for the moments of tasks from a start, each drawn, by the
 // share shrink, to the base kernel's matrix of the same trace. It returns the log likelihood
 // before each step.
-func (g *grid) expectMaximize(ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int) (Moments, []float64, error) {
+func (g *grid) expectMaximize(
+	ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int,
+) (Moments, []float64, error) {
 	size := g.len()
 	m := Moments{Mean: slices.Clone(start.Mean), Cov: linalg.NewSym(size, nil)}
 	m.Cov.Copy(start.Cov)

@@ -72,7 +72,8 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
 	tasks, seen := make([]Task, n), make(map[string]bool, n)
 	for i := range tasks {
-		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Failed: d.Int(), Shift: d.Value(), Scale: d.Value(), Context: d.Context()}
+		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Failed: d.Int(), Shift: d.Value(),
+			Scale: d.Value(), Context: d.Context()}
 		rows := points.Len(t.X)
 		if d.Err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
 			d.Fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)

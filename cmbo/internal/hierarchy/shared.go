@@ -67,7 +67,9 @@ func (m Moments) draw(to Moments, share float64) {
 // sharedMean returns the moments of another task given tasks, and the mean share of the
 // variance that is common to all. For each share that is thought of it takes what a step of
 // EM takes, and O(G³).
-func (g *grid) sharedMean(ctx context.Context, tasks []*carried, shares []float64, workers int) (m Moments, common float64, err error) {
+func (g *grid) sharedMean(
+	ctx context.Context, tasks []*carried, shares []float64, workers int,
+) (m Moments, common float64, err error) {
 	if tasks, err = g.concentrated(ctx, tasks, workers); err != nil {
 		return m, 0, err
 	}

@@ -33,10 +33,9 @@ func LabelledTask(id string, ok, failed *linalg.Dense) Task {
 	return Task{ID: id, X: points.Join(ok, failed), Z: z, Scale: 1}
 }
 
-// WithFailed returns a task of values with points that failed: the least value told
-// stands for theirs, so that what the tasks have in common does not promise more of a
-// region the farther nobody came out of it with a value. Shift and scale stay those
-// of the values told. A run has the values that it was told and no others.
+// WithFailed returns a task of values with points that failed, which count as its least value: a
+// region that no value came from would otherwise be expected to be as good as the mean. Shift and
+// scale stay those of the values told. A run has the values that it was told and no others.
 func (t Task) WithFailed(x *linalg.Dense) Task {
 	k := points.Len(x)
 	if k == 0 || len(t.Z) == 0 {

@@ -40,7 +40,7 @@ type Event struct {
 	Index int       // asked: candidate, or -1
 	X     []float64 // asked, observed, enqueued: the point
 	Y     float64   // told, observed, reported: the user's value; stopped: the end expected
-	Noise float64   // told, observed: its noise variance, 0 if not given; stopped: the error variance of Y, 0 if nothing is known of the end
+	Noise float64   // the variance of Y: told, observed: of its noise; stopped: of its error; 0 if not known
 
 	// Outputs are the values told or observed beside Y, or with a failure or a stop, by name, nil
 	// for none. They must not be changed.
@@ -369,7 +369,8 @@ func (h *Log) EncodedPending() *linalg.Dense {
 func (h *Log) Clone() *Log {
 	c := *h
 	c.Estimates = slices.Clip(h.Estimates)
-	c.Events, c.Observations, c.Seen, c.Queue, c.answers = slices.Clip(h.Events), slices.Clip(h.Observations), slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.answers)
+	c.Events, c.Observations, c.Seen, c.Queue, c.answers = slices.Clip(h.Events), slices.Clip(h.Observations),
+		slices.Clip(h.Seen), slices.Clip(h.Queue), slices.Clip(h.answers)
 	c.Trials, c.Used, c.paused, c.Fitted = slices.Clone(h.Trials), maps.Clone(h.Used), maps.Clone(h.paused), maps.Clone(h.Fitted)
 	return &c
 }

@@ -166,11 +166,9 @@ func (h *Log) Nearest(minimize bool) int {
 		}
 	}
 	best := -1
+	value := func(i int) float64 { return scaling.Orient(h.Observations[i].Y, minimize) }
 	for i, b := range beyond {
-		if math.IsInf(b, 1) {
-			continue
-		}
-		if best < 0 || b < beyond[best] || b == beyond[best] && scaling.Orient(h.Observations[i].Y, minimize) > scaling.Orient(h.Observations[best].Y, minimize) {
+		if !math.IsInf(b, 1) && (best < 0 || b < beyond[best] || b == beyond[best] && value(i) > value(best)) {
 			best = i
 		}
 	}

@@ -33,7 +33,8 @@ type snapshotFile struct {
 // SealState puts the envelope around a state.
 func SealState(state []byte) []byte {
 	sum := sha256.Sum256(state)
-	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n", snapshotVersion, hex.EncodeToString(sum[:]), state)
+	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n",
+		snapshotVersion, hex.EncodeToString(sum[:]), state)
 }
 
 // OpenState returns the state in a snapshot: nothing but what SealState writes is
@@ -134,7 +135,8 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 	rest := b[first:]
 	for {
 		if want.Lines == last.Lines && want.Sum != last.Sum {
-			return 0, last, fmt.Errorf("%w: line %d of the journal has the sum %s, its mark %s", codec.ErrCorrupt, want.Lines, last.Sum, want.Sum)
+			return 0, last, fmt.Errorf("%w: line %d of the journal has the sum %s, its mark %s",
+				codec.ErrCorrupt, want.Lines, last.Sum, want.Sum)
 		}
 		n := bytes.IndexByte(rest, '\n') + 1
 		if n == 0 {
@@ -148,12 +150,14 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 	}
 	valid = int64(len(b) - len(rest))
 	if want.Lines > last.Lines {
-		return 0, last, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d", codec.ErrCorrupt, last.Lines, want.Lines)
+		return 0, last, fmt.Errorf("%w: the journal ends after line %d, and the mark is that of line %d",
+			codec.ErrCorrupt, last.Lines, want.Lines)
 	}
 	whole := bytes.TrimRight(rest, "\x00")
 	_, _, notWhole := openEntry(last.Sum, slices.Concat(whole, []byte("\n")))
 	if !Torn(rest, entryHead) || json.Valid(whole) && notWhole != nil {
-		return 0, last, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a line either", codec.ErrCorrupt, last.Lines+1, valid)
+		return 0, last, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a "+
+			"line either", codec.ErrCorrupt, last.Lines+1, valid)
 	}
 	return valid, last, nil
 }

@@ -107,7 +107,8 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 
 // Export returns the JSON form.
 func (e Event) Export() Stored {
-	out := Stored{Kind: forms[e.Kind].name, Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params, Saw: e.Saw, Paused: e.Paused}
+	out := Stored{Kind: forms[e.Kind].name, Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params,
+		Saw: e.Saw, Paused: e.Paused}
 	switch e.Kind {
 	case EventAsked:
 		if e.Index >= 0 {
@@ -217,7 +218,8 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 	if s.Index != nil {
 		e.Index = *s.Index
 	}
-	if h.space.Finite() != (e.Index >= 0) || e.Index >= len(h.space.Rows()) || e.Index >= 0 && !slices.Equal(h.space.Rows()[e.Index], e.X) {
+	if h.space.Finite() != (e.Index >= 0) || e.Index >= len(h.space.Rows()) ||
+		e.Index >= 0 && !slices.Equal(h.space.Rows()[e.Index], e.X) {
 		return fmt.Errorf("trial %d is not candidate %d", e.Trial, e.Index)
 	}
 	for _, d := range s.State {
