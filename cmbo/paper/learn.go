@@ -27,7 +27,7 @@ type learner struct {
 	sources    []*source
 	rank       []int               // of each task by ID, the order in which tasks are grouped
 	posteriors *cluster.Posteriors // by rank, nil where there is nothing to cluster
-	partitions []Partition
+	partitions []scoredPartition
 	report     Report
 }
 
@@ -176,7 +176,7 @@ func (l *learner) group(ctx context.Context) error {
 		}
 		for _, r := range found {
 			p := ps.measure(r.Labels)
-			p.Labels = l.byTask(r.Labels)
+			p.labels = l.byTask(r.Labels)
 			l.partitions = append(l.partitions, p)
 		}
 		best = choose(l.partitions)

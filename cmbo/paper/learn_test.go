@@ -30,7 +30,7 @@ func TestGroup(t *testing.T) {
 	require.NoError(t, l.group(ctx))
 	require.Len(t, l.partitions, 5)
 	best, last := choose(l.partitions), 0
-	require.Equal(t, l.partitions[best].Labels, l.labels)
+	require.Equal(t, l.partitions[best].labels, l.labels)
 	var distances int64
 	for i, p := range l.partitions {
 		o := cluster.Options{Seed: 7, Restarts: cluster.Restarts(n), Rounds: 50, Workers: 1}
@@ -40,7 +40,7 @@ func TestGroup(t *testing.T) {
 		for j := range labels {
 			labels[j] = k.Labels[(7*j+3)%n]
 		}
-		require.Equal(t, cluster.Renumber(labels), p.Labels)
+		require.Equal(t, cluster.Renumber(labels), p.labels)
 		distances += k.Distances
 		last = k.Rounds
 		if i == best {

@@ -98,10 +98,9 @@ func WithProgress(f func(stage string, done, total int)) Option {
 
 // WithClusterRange has every number of clusters from lo to hi tried and the one with the
 // largest interCS/intraCE kept, the smaller of equals (paper, section 4.1); the default is 4
-// alone. With fewer tasks than that, each task is a cluster. [Prior] has the scores in
-// Partitions. A partition into singletons alone is not eligible. Scoring takes a W2 distance
-// per pair of tasks: all pairs up to 500 tasks, 50,000 seeded ones beyond. Variants that do
-// not cluster have no use for it, nor has [WithLabels].
+// alone. With fewer tasks than that, each task is a cluster. A partition into singletons alone
+// is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up to 500 tasks,
+// 50,000 seeded ones beyond. Variants that do not cluster have no use for it, nor has [WithLabels].
 func WithClusterRange(lo, hi int) Option {
 	return func(c *config) error {
 		if lo < 1 || hi < lo {

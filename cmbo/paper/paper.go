@@ -28,7 +28,6 @@ type Prior struct {
 	labels     []int         // cluster of each source
 	prototypes []prototype   // of each cluster
 	index      *linalg.Dense // where prototypes are compared
-	partitions []Partition   // nil unless asked for
 	report     Report
 }
 
@@ -109,7 +108,7 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	if err != nil {
 		return nil, err
 	}
-	p.sources, p.labels, p.partitions, p.report = l.sources, l.labels, l.partitions, l.report
+	p.sources, p.labels, p.report = l.sources, l.labels, l.report
 	return p, nil
 }
 
@@ -131,17 +130,6 @@ func (p *Prior) Clusters() []Cluster {
 		cs[l].Members = append(cs[l].Members, p.sources[j].id)
 	}
 	return cs
-}
-
-// Partitions returns every number of clusters that was tried, with its scores, in ascending
-// order; nil unless [WithClusterRange] asked for several.
-func (p *Prior) Partitions() []Partition {
-	var out []Partition
-	for _, q := range p.partitions {
-		q.Labels = slices.Clone(q.Labels)
-		out = append(out, q)
-	}
-	return out
 }
 
 // A Report says what learning took and where it had to help itself.

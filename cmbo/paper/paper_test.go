@@ -31,23 +31,11 @@ func TestLearnFindsGroups(t *testing.T) {
 		require.Len(t, cs, 2)
 		require.Equal(t, []string{"task-01", "task-03", "task-05", "task-07", "task-09"}, cs[1].Members)
 		require.Zero(t, p.Report().Unfitted)
-		require.Nil(t, p.Partitions())
 	}
 	p := learn(t, space, tasks, append(small, WithClusterRange(1, 4))...)
-	ps := p.Partitions()
-	require.Len(t, ps, 4)
-	best := 0
-	for i, q := range ps {
-		require.Equal(t, i+1, q.Clusters)
-		if i > 0 {
-			require.Greater(t, q.InterCS, q.IntraCE)
-		}
-		if q.Score() > ps[best].Score() {
-			best = i
-		}
+	for i, l := range p.labels {
+		require.Equal(t, i%2, min(l, 2)%2, "the kinds are apart, in more clusters or not: %d", p.labels)
 	}
-	require.Equal(t, ps[best].Labels, p.labels)
-	require.Zero(t, ps[0].Score())
 }
 
 // TestVariants: each has its name, its clusters and its weights.

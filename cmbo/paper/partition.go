@@ -9,40 +9,38 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A Partition is one way to group the tasks, with the paper's two scores of its quality
+// A scoredPartition is one way to group the tasks, with the paper's two scores of its quality
 // (section 4.1), both from Wasserstein distances between the tasks' posteriors whatever
 // distance did the clustering.
-type Partition struct {
-	// Clusters is the number of clusters.
-	Clusters int
-	// Labels holds the cluster of each task, in the order given to Learn.
-	Labels []int
-	// IntraCE, the intra-cluster entropy, is the mean over clusters of the mean distance
+type scoredPartition struct {
+	clusters int
+	labels   []int // the cluster of each task
+	// intraCE, the intra-cluster entropy, is the mean over clusters of the mean distance
 	// between two members; a cluster of one adds 0. Small is good.
-	IntraCE float64
-	// InterCS, the inter-cluster separation, is the mean distance between two tasks of
+	intraCE float64
+	// interCS, the inter-cluster separation, is the mean distance between two tasks of
 	// different clusters, 0 for a single cluster. Large is good.
-	InterCS float64
+	interCS float64
 }
 
-// Score returns InterCS/IntraCE, by which a number of clusters is chosen: -Inf for a
+// score returns interCS/intraCE, by which a number of clusters is chosen: -Inf for a
 // partition into singletons alone, which is not eligible, 0 for tasks that are all alike.
-func (p Partition) Score() float64 {
-	if p.Clusters == len(p.Labels) && p.Clusters > 1 {
+func (p scoredPartition) score() float64 {
+	if p.clusters == len(p.labels) && p.clusters > 1 {
 		return math.Inf(-1)
 	}
-	if p.InterCS == 0 {
+	if p.interCS == 0 {
 		return 0
 	}
-	return p.InterCS / p.IntraCE
+	return p.interCS / p.intraCE
 }
 
 // choose returns the index of the partition with the largest score, the first of
 // equals; if none is eligible, the first.
-func choose(ps []Partition) int {
+func choose(ps []scoredPartition) int {
 	best := 0
 	for i, p := range ps {
-		if p.Score() > ps[best].Score() {
+		if p.score() > ps[best].score() {
 			best = i
 		}
 	}
@@ -92,7 +90,7 @@ func measurePairs(ctx context.Context, n int, seed uint64, workers int,
 
 // measure scores a partition. Among sampled pairs a cluster may have none of its own; it
 // then counts as a singleton does.
-func (p *pairs) measure(labels []int) Partition {
+func (p *pairs) measure(labels []int) scoredPartition {
 	c := slices.Max(labels) + 1
 	within, count := make([]float64, c), make([]int, c)
 	var across float64
@@ -107,14 +105,14 @@ func (p *pairs) measure(labels []int) Partition {
 		across += d
 		acrossPairs++
 	}
-	q := Partition{Clusters: c, Labels: labels}
+	q := scoredPartition{clusters: c, labels: labels}
 	for i := range within {
 		if count[i] > 0 {
-			q.IntraCE += within[i] / float64(count[i]) / float64(c)
+			q.intraCE += within[i] / float64(count[i]) / float64(c)
 		}
 	}
 	if acrossPairs > 0 {
-		q.InterCS = across / float64(acrossPairs)
+		q.interCS = across / float64(acrossPairs)
 	}
 	return q
 }

@@ -53,10 +53,10 @@ func TestPartitionScores(t *testing.T) {
 			}
 		}
 	}
-	require.Equal(t, c, got.Clusters)
-	require.InEpsilon(t, intra/c, got.IntraCE, 1e-13)
-	require.InEpsilon(t, sum/count, got.InterCS, 1e-13)
-	require.InEpsilon(t, got.InterCS/got.IntraCE, got.Score(), 1e-15)
+	require.Equal(t, c, got.clusters)
+	require.InEpsilon(t, intra/c, got.intraCE, 1e-13)
+	require.InEpsilon(t, sum/count, got.interCS, 1e-13)
+	require.InEpsilon(t, got.interCS/got.intraCE, got.score(), 1e-15)
 }
 
 func TestPartitionScoreSampled(t *testing.T) {
@@ -91,22 +91,22 @@ func TestPartitionScoreSampled(t *testing.T) {
 	want, got := all.measure(labels), pairs.measure(labels)
 	// The relative standard error of a mean of some 10,000 distances, whose
 	// relative spread is below 1, is below 0.01.
-	require.InEpsilon(t, want.IntraCE, got.IntraCE, 0.05)
-	require.InEpsilon(t, want.InterCS, got.InterCS, 0.05)
+	require.InEpsilon(t, want.intraCE, got.intraCE, 0.05)
+	require.InEpsilon(t, want.interCS, got.interCS, 0.05)
 }
 
 func TestChoosePartition(t *testing.T) {
 	two := []int{0, 0, 1}
-	ps := []Partition{
-		{Clusters: 1, Labels: []int{0, 0, 0}, IntraCE: 2},
-		{Clusters: 2, Labels: two, IntraCE: 1, InterCS: 2},
-		{Clusters: 2, Labels: two, IntraCE: 1, InterCS: 2},
-		{Clusters: 3, Labels: []int{0, 1, 2}, InterCS: 3},
+	ps := []scoredPartition{
+		{clusters: 1, labels: []int{0, 0, 0}, intraCE: 2},
+		{clusters: 2, labels: two, intraCE: 1, interCS: 2},
+		{clusters: 2, labels: two, intraCE: 1, interCS: 2},
+		{clusters: 3, labels: []int{0, 1, 2}, interCS: 3},
 	}
 	require.Equal(t, 1, choose(ps), "the first of equals; singletons are not eligible")
-	require.True(t, math.IsInf(ps[3].Score(), -1))
+	require.True(t, math.IsInf(ps[3].score(), -1))
 	require.Zero(t, choose(ps[3:]))
-	require.InEpsilon(t, 2, ps[1].Score(), 1e-15)
-	require.True(t, math.IsInf(Partition{Clusters: 2, Labels: two, InterCS: 1}.Score(), 1))
-	require.Zero(t, Partition{Clusters: 2, Labels: two}.Score(), "all tasks alike")
+	require.InEpsilon(t, 2, ps[1].score(), 1e-15)
+	require.True(t, math.IsInf(scoredPartition{clusters: 2, labels: two, interCS: 1}.score(), 1))
+	require.Zero(t, scoredPartition{clusters: 2, labels: two}.score(), "all tasks alike")
 }
