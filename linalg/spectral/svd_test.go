@@ -12,7 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
-	"github.com/stretchr/testify/require"
 )
 
 // withValues returns Q1·diag(values)·Q2ᵀ, r×c, for random orthogonal Q1 and Q2,
@@ -231,12 +230,18 @@ func TestSVDReuse(t *testing.T) {
 		var fresh SVD
 		a, v := randDense(rng, n, n), new(linalg.Dense)
 		y, z := make([]float64, n), make([]float64, n)
-		require.NoError(t, errors.Join(d.SingularValues(y, a), fresh.SingularValues(z, a)))
-		require.Equal(t, z, y, "n=%d", n)
-		require.Equal(t, fresh.NuclearNorm(a), d.NuclearNorm(a))
-		require.Empty(t, fresh.bi.q)
-		require.NoError(t, errors.Join(d.PolarTo(u, a), fresh.PolarTo(v, a)))
-		require.True(t, slices.Equal(data(v), data(u)), "n=%d", n)
+		if err := errors.Join(d.SingularValues(y, a), fresh.SingularValues(z, a)); err != nil || !slices.Equal(y, z) {
+			t.Fatalf("n=%d: %v and %v, %v", n, y, z, err)
+		}
+		if x, y := d.NuclearNorm(a), fresh.NuclearNorm(a); x != y {
+			t.Fatalf("n=%d: norms %g and %g", n, x, y)
+		}
+		if k := len(fresh.bi.q); k > 0 {
+			t.Fatalf("n=%d: %d left vectors that nobody asked for", n, k)
+		}
+		if err := errors.Join(d.PolarTo(u, a), fresh.PolarTo(v, a)); err != nil || !slices.Equal(data(u), data(v)) {
+			t.Fatalf("n=%d: polar factors %v and %v, %v", n, data(u), data(v), err)
+		}
 	}
 }
 
@@ -391,13 +396,22 @@ func TestShapePanics(t *testing.T) {
 	var u linalg.Sym
 	var e EigenSym
 	var d SVD
-	require.NoError(t, e.FactorizeValues(linalg.NewSym(2, []float64{1, 0, 0, 1})))
+	if err := e.FactorizeValues(linalg.NewSym(2, []float64{1, 0, 0, 1})); err != nil {
+		t.Fatal(err)
+	}
 	for want, f := range map[string]func(){
 		"spectral: SingularValues: dst has length 3, want 2":  func() { _ = d.SingularValues(make([]float64, 3), a) },
 		"spectral: PolarTo: 2×3 is not square":                func() { _ = d.PolarTo(&m, a) },
 		"spectral: VectorsTo: eigenvectors were not computed": func() { e.VectorsTo(&m) },
 		"spectral: FuncTo: eigenvectors were not computed":    func() { e.FuncTo(&u, math.Abs) },
 	} {
-		require.PanicsWithValue(t, want, f)
+		func() {
+			defer func() {
+				if v := recover(); v != want {
+					t.Errorf("panic %v, want %s", v, want)
+				}
+			}()
+			f()
+		}()
 	}
 }
