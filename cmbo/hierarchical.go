@@ -55,12 +55,6 @@ func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 	return tasks
 }
 
-// compresses reports whether the differences between low values of the tasks are
-// compressed.
-func (c *learnConfig) compresses() bool {
-	return hierarchySettings(c, 1).Compress
-}
-
 // hierarchySettings are the settings of a model in dim coordinates.
 func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(dim)
