@@ -2,9 +2,8 @@ package cmbo
 
 import "github.com/gocmbo/cmbo/cmbo/acq"
 
-// UCB is the upper confidence bound mean + beta·sd. beta multiplies the
-// standard deviation itself, not its square root; the paper uses 3. beta must
-// be finite and not negative.
+// UCB is the upper confidence bound mean + beta·sd. beta multiplies the standard deviation itself,
+// not its square root; the paper uses 3. beta must be finite and not negative.
 func UCB(beta float64) acq.Func { return acq.UCB{Beta: beta} }
 
 // EI is the expected improvement over the best value told so far, compared

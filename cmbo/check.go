@@ -86,8 +86,7 @@ func WithCheckTasks(n int) CheckOption {
 	}}
 }
 
-// WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default
-// is 30.
+// WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default is 30.
 func WithCheckEvaluations(n int) CheckOption {
 	return option{id: "WithCheckEvaluations", check: func(c *checkConfig) error {
 		c.evaluations = n
@@ -402,10 +401,9 @@ func (c *checkConfig) leaveOut(
 	return t, reversed, prior.Report().Common, err
 }
 
-// contradicted returns the past tasks that rank the n points of a record the other way
-// round: the normal scores of their posterior means there and of the record's values
-// have a correlation below -2/√(n-1), which those of independent rankings have once in
-// forty times.
+// contradicted returns the past tasks that rank the n points of a record the other way round: the
+// normal scores of their posterior means there and of the record's values have a correlation below
+// -2/√(n-1), which those of independent rankings have once in forty times.
 func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) ([]string, error) {
 	var at []int
 	var y []float64

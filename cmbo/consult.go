@@ -202,8 +202,7 @@ func (s scored) name(f acq.Func) string {
 	return "score of its own"
 }
 
-// propose has the surrogate predict and score the candidates of s, a Step with room for
-// them.
+// propose has the surrogate predict and score the candidates of s, a Step with room for them.
 func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored, err error) {
 	if err := m.Predict(ctx, s.Mean, s.SD, q.x); err != nil {
 		return how, err

@@ -14,14 +14,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// ErrBudget: what is left of the run's budget pays for no evaluation more: see
-// [WithBudget].
+// ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
 var ErrBudget = errors.New("cmbo: the budget is spent")
 
-// AsCost says that the output is what an evaluation costs, such as seconds: a positive number,
-// told with every value and failure, unless it is [Optional], and with a stop
-// ([Optimizer.TellStopped]) as far as it is known. A run has one cost, which may have limits
-// too.
+// AsCost says that the output is what an evaluation costs, such as seconds: a positive number, told
+// with every value and failure, unless it is [Optional], and with a stop ([Optimizer.TellStopped])
+// as far as it is known. A run has one cost, which may have limits too.
 //
 //	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AsCost()), cmbo.WithBudget(3600))
 //

@@ -18,9 +18,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hopeless is the share of its chance to become the best that a trial has to keep. A smaller
-// one stops later, and less often what would have become the best, which is not proposed
-// again.
+// hopeless is the share of its chance to become the best that a trial has to keep. A smaller one
+// stops later, and less often what would have become the best, which is not proposed again.
 const hopeless = 0.1
 
 // A Prospect is what is known of the end of an evaluation that is under way, and the advice
@@ -223,8 +222,7 @@ func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, erro
 	return u, nil
 }
 
-// unitPoints is the number of points at most on which the scale of a task's values is
-// looked at.
+// unitPoints is the number of points at most on which the scale of a task's values is looked at.
 const unitPoints = 256
 
 // measurements returns the means and the variances of measurements at the rows of x, in the user's
@@ -418,8 +416,7 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 	return nil
 }
 
-// cutoffs is the number of values among which a cutoff is looked for before it is narrowed
-// down.
+// cutoffs is the number of values among which a cutoff is looked for before it is narrowed down.
 const cutoffs = 256
 
 // Cutoff returns, ahead of a step of an open trial, the value at it from which on

@@ -10,11 +10,9 @@ import (
 type Step struct {
 	// Trial is the ID of the trial that was proposed.
 	Trial int
-	// Chosen is the row of Candidates, or of the space's list, that was
-	// proposed.
+	// Chosen is the row of Candidates, or of the space's list, that was proposed.
 	Chosen int
-	// Candidates are the points that were scored; nil for a finite space,
-	// where they are its list.
+	// Candidates are the points that were scored; nil for a finite space, where they are its list.
 	Candidates [][]float64
 	// Weights are the masses of the prior's hypotheses, as of [Optimizer.Weights], or what a
 	// [Describer] says, as package cmbo/paper does of Distances, MaxDistance, PriorMean,

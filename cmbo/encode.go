@@ -45,9 +45,8 @@ func sealed(w io.Writer, magic string, version byte, body func(*codec.Encoder) e
 	})
 }
 
-// Digest returns the SHA-256 of the encoded prior in hexadecimal, which its last 32 bytes
-// are, and by which a snapshot knows the prior it belongs to. It is computed once. It fails as
-// Encode does.
+// Digest returns the SHA-256 of the encoded prior in hexadecimal, which its last 32 bytes are, and
+// by which a snapshot knows the prior it belongs to. It is computed once. It fails as Encode does.
 func (p *Prior) Digest() (string, error) {
 	d := p.lazy
 	d.once.Do(func() {
@@ -136,10 +135,9 @@ func DecodePrior(r io.Reader) (*Prior, error) {
 	return PriorLimits{}.Decode(context.Background(), r)
 }
 
-// PriorLimits bound what decoding a prior may take, for whoever does not trust its
-// source: an encoded task of n observations in one coordinate has 16n bytes, and
-// its process takes 8n² bytes of memory and n³/3 multiplications. A field of 0
-// stands for its default.
+// PriorLimits bound what decoding a prior may take, for whoever does not trust its source: an
+// encoded task of n observations in one coordinate has 16n bytes, and its process takes 8n² bytes
+// of memory and n³/3 multiplications. A field of 0 stands for its default.
 type PriorLimits struct {
 	// Bytes is the encoded length: 256 MiB.
 	Bytes int64

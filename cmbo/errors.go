@@ -10,10 +10,9 @@ import (
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
-// Sentinel errors of the package. Every error that cmbo itself finds wraps one
-// of them, so errors.Is tells what kind of trouble it is; errors.As with
-// [*DataError] tells where in the input it lies. What a context, a reader, a
-// writer or a journal returned is wrapped as it is.
+// Sentinel errors of the package. Every error that cmbo itself finds wraps one of them, so
+// errors.Is tells what kind of trouble it is; errors.As with [*DataError] tells where in the input
+// it lies. What a context, a reader, a writer or a journal returned is wrapped as it is.
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = space.ErrDimension
@@ -34,8 +33,7 @@ var (
 	// ErrStep: a step of a learning curve that is negative, or does not follow the one before:
 	// see [Optimizer.Report].
 	ErrStep = space.ErrStep
-	// ErrOption: an option's value is outside its range, or two options
-	// contradict each other.
+	// ErrOption: an option's value is outside its range, or two options contradict each other.
 	ErrOption = space.ErrOption
 	// ErrPriorMismatch: the prior was learned for another space, direction or
 	// variant than the optimiser is asked to use.
@@ -52,8 +50,7 @@ var (
 	ErrTrialClosed = errors.New("cmbo: trial is closed")
 	// ErrCorrupt: stored data is truncated, damaged or inconsistent.
 	ErrCorrupt = codec.ErrCorrupt
-	// ErrLimit: stored data goes beyond a limit, such as one of [PriorLimits]. It
-	// wraps ErrCorrupt.
+	// ErrLimit: stored data goes beyond a limit, such as one of [PriorLimits]. It wraps ErrCorrupt.
 	ErrLimit = codec.ErrLimit
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
 	// panicked. See [*PanicError].

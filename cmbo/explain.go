@@ -173,8 +173,7 @@ func (o *draft) reason() Reason {
 	return ReasonScore
 }
 
-// An Outlook says what more evaluations may bring, in the user's units: advice on when
-// to stop.
+// An Outlook says what more evaluations may bring, in the user's units: advice on when to stop.
 type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
 	// of what the model expected of the last four values, or ten if that is less, that came
@@ -186,19 +185,17 @@ type Outlook struct {
 	// best value told or what takes its place [WithNoise]: as a rule more than comes of it. A
 	// run whose evaluations cost more than that is worth has ended.
 	Expected float64
-	// Most is an upper bound on what is left as the model sees it: at no single candidate does
-	// it give more than a chance of 5 % to an evaluation that succeeds, holds all limits and
-	// improves by more. Under noise, and where the model is too sure of itself, more may be
-	// left: in 18 % of the cases of that test. Positive and skewed values need
-	// [WithPositiveValues].
+	// Most is an upper bound on what is left as the model sees it: at no single candidate does it
+	// give more than a chance of 5 % to an evaluation that succeeds, holds all limits and improves
+	// by more. Under noise, and where the model is too sure of itself, more may be left: in 18 % of
+	// the cases of that test. Positive and skewed values need [WithPositiveValues].
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
 	// Feasible is the largest probability, of the candidates, that all limits hold: see
-	// [WithOutput]. Without limits it is 1, and NaN while nothing is known of an output.
-	// With limits improvements are those over the best value that holds them, NaN before
-	// there is one, times the probability that the point holds them, and Gained counts from
-	// the first of these.
+	// [WithOutput]. Without limits it is 1, and NaN while nothing is known of an output. With
+	// limits improvements are those over the best value that holds them, NaN before there is one,
+	// times the probability that the point holds them, and Gained counts from the first of these.
 	Feasible float64
 	// Holds is the largest probability, of the candidates, that an output with limits holds
 	// them, by name: with several limits it tells which is hard to hold. NaN while nothing is

@@ -15,8 +15,7 @@ import (
 // A Forecast is what the model expected of a value from the values told before it,
 // in the user's units, and the value.
 type Forecast struct {
-	// Trial is the trial that was told, 0 for an observation the optimiser did not
-	// propose.
+	// Trial is the trial that was told, 0 for an observation the optimiser did not propose.
 	Trial int
 	// Y is the value.
 	Y float64
@@ -67,8 +66,7 @@ func (f Forecast) LogScore() float64 {
 	return score
 }
 
-// Calibration says how well the model foretold the values of a run, each before it
-// was told.
+// Calibration says how well the model foretold the values of a run, each before it was told.
 type Calibration struct {
 	// Forecasts has them in the order of the values. There is none of values that came
 	// before the model knew their scale: with a y policy other than [RawValues] before
@@ -108,8 +106,7 @@ func (c Calibration) words() string {
 	return fmt.Sprintf("%d of %d values lay inside their 90 %% interval", k, n)
 }
 
-// binomialTail returns the probability of at most k successes among n, each with
-// probability p.
+// binomialTail returns the probability of at most k successes among n, each with probability p.
 func binomialTail(n, k int, p float64) float64 {
 	var sum float64
 	lg := func(x int) float64 { l, _ := math.Lgamma(float64(x + 1)); return l }

@@ -207,8 +207,7 @@ func (r *hierarchicalRun) Weights() (w []float64) {
 	return w
 }
 
-// TaskMeans returns what the values of each task that the prior keeps leave of the mean of
-// all.
+// TaskMeans returns what the values of each task that the prior keeps leave of the mean of all.
 func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
 	for _, t := range r.Model.Tasks() {
 		ids = append(ids, t.ID)

@@ -94,9 +94,8 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 	return o.mark, o.config.journal != nil
 }
 
-// WithJournalMark has [RestoreJournal], which alone takes it, fail with
-// [ErrCorrupt] unless the journal contains the line that m names. Lines after it
-// are legal.
+// WithJournalMark has [RestoreJournal], which alone takes it, fail with [ErrCorrupt] unless the
+// journal contains the line that m names. Lines after it are legal.
 func WithJournalMark(m JournalMark) Option {
 	return option{id: optJournalMark, restore: true, run: func(c *runConfig) error {
 		c.mark = m
@@ -135,10 +134,9 @@ func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err
 
 var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
 
-// ResumeJournal is [New] with an empty journal, or one whose first line was interrupted
-// (valid = 0), and [RestoreJournal] with one that New began with the same space and options.
-// It fails as they do, with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the run was
-// begun with others.
+// ResumeJournal is [New] with an empty journal, or one whose first line was interrupted (valid =
+// 0), and [RestoreJournal] with one that New began with the same space and options. It fails as
+// they do, with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the run was begun with others.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	o, err = guarded(func() (*Optimizer, error) {
 		b, err := readAll(r, math.MaxInt64)

@@ -22,11 +22,10 @@ const (
 	learnerVersion = 6
 )
 
-// Encode writes the learner in a binary form, versioned and checksummed, whose bytes are
-// the same for the same tasks in any order: the tasks of the sample take what they take in
-// an encoded prior, and a later pass on I points of the index set 12 I² bytes besides. It
-// fails if w does, or with [ErrOption] if a kernel is not one of package kernel, which
-// alone have a description.
+// Encode writes the learner in a binary form, versioned and checksummed, whose bytes are the same
+// for the same tasks in any order: the tasks of the sample take what they take in an encoded prior,
+// and a later pass on I points of the index set 12 I² bytes besides. It fails if w does, or with
+// [ErrOption] if a kernel is not one of package kernel, which alone have a description.
 func (l *Learner) Encode(w io.Writer) error {
 	return sealed(w, learnerMagic, learnerVersion, l.encode)
 }

@@ -80,8 +80,7 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	return newOptimizer(space, c)
 }
 
-// fill checks the options against the prior and the space, and fills in what none
-// of them gave.
+// fill checks the options against the prior and the space, and fills in what none of them gave.
 func (c *runConfig) fill(space *Space) error {
 	if p := c.prior; p != nil {
 		if c.minimize && !p.config.minimize {
@@ -212,10 +211,9 @@ func (o *Optimizer) everywhere(n int, label string) *linalg.Dense {
 // Space returns the space.
 func (o *Optimizer) Space() *Space { return o.space }
 
-// Tell answers an open trial with the value measured there. See [WithNoise] for
-// the precision of the measurement. It fails, changing nothing, with
-// [ErrUnknownTrial], with [ErrTrialClosed] if the trial was answered or
-// cancelled before, or with [ErrNotFinite].
+// Tell answers an open trial with the value measured there. See [WithNoise] for the precision of
+// the measurement. It fails, changing nothing, with [ErrUnknownTrial], with [ErrTrialClosed] if the
+// trial was answered or cancelled before, or with [ErrNotFinite].
 func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	e := runlog.Event{Kind: runlog.EventTold, Trial: id, Y: y}
 	if err := o.observe(&e, opts); err != nil {
@@ -353,11 +351,10 @@ func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
 	return o.h.CheckValues(e.Outputs, false)
 }
 
-// Best returns the best value told or observed so far, noisy as it may be, the first of equals;
-// ok is false before the first. Where outputs have limits it is the best of those that hold
-// them all; if there is none, ok is false and best the observation that came nearest, which
-// is the least beyond the limits in deviations of each output's values: see
-// [Observation.Violations].
+// Best returns the best value told or observed so far, noisy as it may be, the first of equals; ok
+// is false before the first. Where outputs have limits it is the best of those that hold them all;
+// if there is none, ok is false and best the observation that came nearest, which is the least
+// beyond the limits in deviations of each output's values: see [Observation.Violations].
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -415,11 +412,10 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 	})
 }
 
-// Weights returns the weights that the next proposal will use: the masses of the hypotheses of
-// the prior, no transfer and the population, or those of a [Weigher]. They add up to 1.
-// [Optimizer.Transfer] says the same with names. They are nil where the model has none to
-// weigh, as without a prior.
-// It fails with [ErrNumerical] if the model cannot be conditioned on the data.
+// Weights returns the weights that the next proposal will use: the masses of the hypotheses of the
+// prior, no transfer and the population, or those of a [Weigher]. They add up to 1.
+// [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as
+// without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
 	if !o.weighs {
 		return nil, nil
@@ -485,8 +481,7 @@ func (o *Optimizer) observation(i int) Observation {
 	}
 }
 
-// Open returns the trials that are waiting for an answer, in the order of
-// asking.
+// Open returns the trials that are waiting for an answer, in the order of asking.
 func (o *Optimizer) Open() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()

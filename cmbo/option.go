@@ -9,17 +9,15 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// A LearnOption sets something of [Learn]. Options are applied in their order,
-// later ones winning, and validated by Learn, which refuses options that
-// contradict each other.
+// A LearnOption sets something of [Learn]. Options are applied in their order, later ones winning,
+// and validated by Learn, which refuses options that contradict each other.
 type LearnOption interface {
 	CheckOption
 	applyLearn(*learnConfig) error
 }
 
-// An Option sets something of [New]. Options are applied in their order, later
-// ones winning, and validated by New, which refuses options that contradict each
-// other.
+// An Option sets something of [New]. Options are applied in their order, later ones winning, and
+// validated by New, which refuses options that contradict each other.
 type Option interface {
 	CheckOption
 	applyRun(*runConfig) error

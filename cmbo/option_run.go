@@ -34,11 +34,10 @@ func WithAcquisition(f acq.Func) Option {
 	return option{id: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
-// WithNoiseVariance gives the variance of the target's measurement errors, positive, in
-// scaled units: of values after the y policy, for the hierarchical prior of the past tasks'
-// scaled values. By default it is [Prior.NoiseVariance], for the hierarchical prior that or a
-// tenth of it, as the values have it, and fitted where there is no prior. Variances given
-// with single observations win.
+// WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled
+// units: of values after the y policy, for the hierarchical prior of the past tasks' scaled values.
+// By default it is [Prior.NoiseVariance], for the hierarchical prior that or a tenth of it, as the
+// values have it, and fitted where there is no prior. Variances given with single observations win.
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		c.noise = v
@@ -46,10 +45,9 @@ func WithNoiseVariance(v float64) Option {
 	}}
 }
 
-// WithInitial sets the size of the initial design: the first proposals come
-// from a scrambled Sobol sequence until n points have been observed or asked
-// and not cancelled. The default is 0 with a prior or a surrogate and 5
-// without.
+// WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol
+// sequence until n points have been observed or asked and not cancelled. The default is 0 with a
+// prior or a surrogate and 5 without.
 func WithInitial(n int) Option {
 	return option{id: optInitial, run: func(c *runConfig) error {
 		c.initial = n
@@ -66,11 +64,10 @@ func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }
 
-// WithCandidateCounts sets how many candidates of a parameter space are scored
-// at each Ask: sobol points spread over the space and local ones around the
-// best point told. The default is 1,000 and 200. A sixteenth of either is new
-// at each Ask, and all local ones are where another point has become the best.
-// Finite spaces score all their candidates.
+// WithCandidateCounts sets how many candidates of a parameter space are scored at each Ask: sobol
+// points spread over the space and local ones around the best point told. The default is 1,000 and
+// 200. A sixteenth of either is new at each Ask, and all local ones are where another point has
+// become the best. Finite spaces score all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local

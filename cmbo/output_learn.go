@@ -92,8 +92,7 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 	}
 }
 
-// learnOutputs learns the outputs of the tasks, in the order of their names; nil if there
-// are none.
+// learnOutputs learns the outputs of the tasks, in the order of their names; nil if there are none.
 func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
 	names := slices.Sorted(maps.Keys(t.outputs))
 	var out []*outputPrior

@@ -174,11 +174,10 @@ func (p *Prior) Tasks() []Task {
 // Space returns the parameters the prior was learned for, without candidates.
 func (p *Prior) Space() *Space { return p.space }
 
-// Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to
-// the space as [space.Space.Adopt] does and learns anew. The options are those p was learned
-// with; those given here win. For some points of the same
-// parameters start an optimiser over [space.Space.WithCandidates]. Adopt fails as Space.Adopt
-// and Learn do.
+// Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to the
+// space as [space.Space.Adopt] does and learns anew. The options are those p was learned with;
+// those given here win. For some points of the same parameters start an optimiser over
+// [space.Space.WithCandidates]. Adopt fails as Space.Adopt and Learn do.
 func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (q *Prior, a *Adoption, err error) {
 	q, err = guarded(func() (*Prior, error) {
 		if err := space.Defined(); err != nil {

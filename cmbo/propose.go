@@ -75,9 +75,8 @@ func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
 	return ts, nil
 }
 
-// A draft is an optimiser with its own copy of the log. An Ask adds its events
-// to the copy, while other calls read and extend the log itself. Only one who
-// holds the model makes a draft.
+// A draft is an optimiser with its own copy of the log. An Ask adds its events to the copy, while
+// other calls read and extend the log itself. Only one who holds the model makes a draft.
 type draft struct {
 	*Optimizer
 	h    *runlog.Log
@@ -443,11 +442,10 @@ type poolBlock struct {
 	x      *linalg.Dense // in the unit cube
 }
 
-// draw draws the candidates of a parameter space for one proposal: Sobol points and
-// points around the best one, if there is one, in blocks. Block k serves poolSteps
-// proposals, the last of them that of step k, in the same place each time. It follows
-// from the seed, k and, around the best point, that one. Points that may not be proposed
-// are among them.
+// draw draws the candidates of a parameter space for one proposal: Sobol points and points around
+// the best one, if there is one, in blocks. Block k serves poolSteps proposals, the last of them
+// that of step k, in the same place each time. It follows from the seed, k and, around the best
+// point, that one. Points that may not be proposed are among them.
 func (o *draft) draw(step int) {
 	known := o.drawn
 	o.drawn = nil
@@ -474,11 +472,10 @@ func (o *draft) draw(step int) {
 	}
 }
 
-// Enqueue has a point evaluated before the model's own proposals: the next Asks propose what
-// is enqueued, in that order, and count it towards the initial design. In a finite space the
-// point must be a candidate. If its trial is cancelled, it is not enqueued again. It fails,
-// changing nothing, with [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an
-// Ask under way.
+// Enqueue has a point evaluated before the model's own proposals: the next Asks propose what is
+// enqueued, in that order, and count it towards the initial design. In a finite space the point
+// must be a candidate. If its trial is cancelled, it is not enqueued again. It fails, changing
+// nothing, with [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
 	x, _, err := o.space.Place(x)
 	if err != nil {
@@ -487,8 +484,7 @@ func (o *Optimizer) Enqueue(x []float64) error {
 	return o.commitBetween(runlog.Event{Kind: runlog.EventEnqueued, X: x})
 }
 
-// Enqueued returns the points that were enqueued and not proposed yet, in their
-// order.
+// Enqueued returns the points that were enqueued and not proposed yet, in their order.
 func (o *Optimizer) Enqueued() [][]float64 {
 	o.mu.Lock()
 	defer o.mu.Unlock()

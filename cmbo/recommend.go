@@ -53,13 +53,12 @@ func (r Recommendation) String() string {
 	return s
 }
 
-// Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean
-// of what was told there, hold all limits, the one of the best mean, not of the best value,
-// which under noise is the luckiest. Where [WithNoise] does not say how noisy values are,
-// k/(k+1) of what k values deviate from the mean counts for the point. The expected gain of one
-// value more takes points for independent of each other. It takes what [Optimizer.Predict]
-// takes for each point, changes no proposal, says the same after [Restore], and fails with
-// [ErrNumerical] or ctx.Err().
+// Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean of
+// what was told there, hold all limits, the one of the best mean, not of the best value, which
+// under noise is the luckiest. Where [WithNoise] does not say how noisy values are, k/(k+1) of what
+// k values deviate from the mean counts for the point. The expected gain of one value more takes
+// points for independent of each other. It takes what [Optimizer.Predict] takes for each point,
+// changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()

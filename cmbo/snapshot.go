@@ -253,8 +253,7 @@ func inWords(c Context) string {
 	return cmp.Or(strings.Join(words, ", "), "no descriptor")
 }
 
-// restore makes the configuration from the options by name and what was given
-// again.
+// restore makes the configuration from the options by name and what was given again.
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
 		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, parallelism: given.parallelism},

@@ -2,10 +2,9 @@ package cmbo
 
 import "github.com/gocmbo/cmbo/cmbo/space"
 
-// A Space is the set of points an optimiser may propose: named parameters, or an
-// explicit list of candidate rows, or a list of candidates described by named
-// parameters. A point is a row of float64 with one entry a parameter. Package space
-// has its methods.
+// A Space is the set of points an optimiser may propose: named parameters, or an explicit list of
+// candidate rows, or a list of candidates described by named parameters. A point is a row of
+// float64 with one entry a parameter. Package space has its methods.
 type Space = space.Space
 
 // A Param is one named dimension of a [Space]. Make one with [Float], [LogFloat],
@@ -45,8 +44,7 @@ const (
 // NewSpace returns the space of all values of the given parameters: see [space.New].
 func NewSpace(params ...Param) (*Space, error) { return space.New(params...) }
 
-// SpaceOf returns the space that the tags of a struct's fields describe: see
-// [space.Of].
+// SpaceOf returns the space that the tags of a struct's fields describe: see [space.Of].
 func SpaceOf(cfg any) (*Space, error) { return space.Of(cfg) }
 
 // UnitCube returns the space of dim anonymous coordinates in [0, 1].
@@ -56,8 +54,7 @@ func UnitCube(dim int) (*Space, error) { return space.UnitCube(dim) }
 // [0, 1]. The rows are copied.
 func Candidates(rows [][]float64) (*Space, error) { return space.Candidates(rows) }
 
-// Float is a real parameter in [lo, hi], lo < hi; [space.Param.WithStep] gives it a
-// step.
+// Float is a real parameter in [lo, hi], lo < hi; [space.Param.WithStep] gives it a step.
 func Float(name string, lo, hi float64) Param { return space.Float(name, lo, hi) }
 
 // LogFloat is a real parameter in [lo, hi], 0 < lo < hi, on a logarithmic scale: a

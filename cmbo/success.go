@@ -101,9 +101,8 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 	return p, nil
 }
 
-// successPoints is the number of the tasks' points, failed ones among them, at most,
-// on which labels are learned: where evaluations fail is a coarser thing than their
-// values.
+// successPoints is the number of the tasks' points, failed ones among them, at most, on which
+// labels are learned: where evaluations fail is a coarser thing than their values.
 const successPoints = 256
 
 // successBaseTasks is the number of tasks, at most, to which the base process of the

@@ -19,14 +19,12 @@ import (
 // called: calls may be skipped, and are repeated when a run is restored. surrogatetest holds
 // a type to this.
 type Surrogate interface {
-	// Fit replaces what the surrogate knows of the run. It may keep d's slices
-	// until the next Fit but must not change them. An error leaves the
-	// surrogate unusable until the next Fit succeeds.
+	// Fit replaces what the surrogate knows of the run. It may keep d's slices until the next Fit
+	// but must not change them. An error leaves the surrogate unusable until the next Fit succeeds.
 	Fit(ctx context.Context, d Data) error
-	// Predict writes the mean and the standard deviation of the noise-free
-	// objective, in the scaled units of Data.Y, at the rows of x, points in
-	// the unit cube. Points of d.Pending count as evaluated with the
-	// predicted mean as the value.
+	// Predict writes the mean and the standard deviation of the noise-free objective, in the scaled
+	// units of Data.Y, at the rows of x, points in the unit cube. Points of d.Pending count as
+	// evaluated with the predicted mean as the value.
 	Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error
 }
 
@@ -37,18 +35,16 @@ type Binder interface {
 	Bind(ctx context.Context, candidates *linalg.Dense) error
 }
 
-// A Scorer is a [Surrogate] with an acquisition of its own. Score writes a
-// score for each row of x, the largest being proposed; f is the acquisition
-// the optimiser would have used and best the best value told so far, in scaled
-// units, NaN before the first.
+// A Scorer is a [Surrogate] with an acquisition of its own. Score writes a score for each row of x,
+// the largest being proposed; f is the acquisition the optimiser would have used and best the best
+// value told so far, in scaled units, NaN before the first.
 type Scorer interface {
 	Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error
 }
 
-// A Criterion is a [Scorer] that says what its scores are; those of another Scorer are
-// taken for values of a criterion of its own without a name. Where failures are known
-// scores are multiplied by a probability, and how depends on the acquisition: see
-// [Step].
+// A Criterion is a [Scorer] that says what its scores are; those of another Scorer are taken for
+// values of a criterion of its own without a name. Where failures are known scores are multiplied
+// by a probability, and how depends on the acquisition: see [Step].
 type Criterion interface {
 	Scorer
 	// Criterion names what the latest Score used in place of the acquisition it was
@@ -82,26 +78,21 @@ type NoiseEstimator interface {
 // the distances that weigh the paper's prototypes. They are logged with the
 // proposal and come back in Data.States once it was told.
 type StateKeeper interface {
-	// State returns the numbers for the proposal that the latest Fit and Predict
-	// were for, nil for none. One that is NaN or -Inf, or that CheckState reports, fails
-	// the Ask with [ErrNumerical].
+	// State returns the numbers for the proposal that the latest Fit and Predict were for, nil for
+	// none. One that is NaN or -Inf, or that CheckState reports, fails the Ask with [ErrNumerical].
 	State(ctx context.Context) ([]float64, error)
-	// CheckState reports numbers that State cannot have returned; they come from
-	// a snapshot.
+	// CheckState reports numbers that State cannot have returned; they come from a snapshot.
 	CheckState(state []float64) error
 }
 
-// A Refitter is a [Surrogate] that fits parameters to the data now and then. They
-// are logged, so that a restored run takes them from Data.Fitted instead of
-// fitting them again.
+// A Refitter is a [Surrogate] that fits parameters to the data now and then. They are logged, so
+// that a restored run takes them from Data.Fitted instead of fitting them again.
 type Refitter interface {
-	// Fitted returns the parameters in use and the number of observations, from
-	// the first on, that they were fitted to; nil before the first fit. New ones that
-	// are not finite, or that CheckFitted reports, fail the Ask with [ErrNumerical], as
-	// does a number below 0.
+	// Fitted returns the parameters in use and the number of observations, from the first on, that
+	// they were fitted to; nil before the first fit. New ones that are not finite, or that
+	// CheckFitted reports, fail the Ask with [ErrNumerical], as does a number below 0.
 	Fitted() (observations int, params []float64)
-	// CheckFitted reports parameters that Fitted cannot have returned; they come
-	// from a snapshot.
+	// CheckFitted reports parameters that Fitted cannot have returned; they come from a snapshot.
 	CheckFitted(params []float64) error
 }
 
@@ -119,9 +110,8 @@ type MaxValueEstimator interface {
 
 // A Sampler is a [Surrogate] that can draw functions from its posterior.
 type Sampler interface {
-	// Sample writes the values, at the rows of x, of one function drawn from the
-	// posterior that the latest Fit left, pending points counting as in Predict.
-	// The draw follows from r alone.
+	// Sample writes the values, at the rows of x, of one function drawn from the posterior that the
+	// latest Fit left, pending points counting as in Predict. The draw follows from r alone.
 	Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error
 }
 

@@ -232,11 +232,10 @@ func (t Transfer) verdictWords() string {
 		100*up, 100*none, 100*down)
 }
 
-// Transfer says whether the past helps: the masses of the hypotheses after the values
-// told so far, and a verdict on them. The mass that a run begins with is a bet, and
-// so is the verdict after few values. Open and failed trials do not enter. It takes
-// what [Optimizer.Predict] takes, and fails with [ErrNumerical] if the model cannot be
-// conditioned on the data, or with ctx.Err().
+// Transfer says whether the past helps: the masses of the hypotheses after the values told so far,
+// and a verdict on them. The mass that a run begins with is a bet, and so is the verdict after few
+// values. Open and failed trials do not enter. It takes what [Optimizer.Predict] takes, and fails
+// with [ErrNumerical] if the model cannot be conditioned on the data, or with ctx.Err().
 func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 	return withModel(ctx, o, func() (Transfer, error) {
 		present := o.draft()

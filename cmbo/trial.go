@@ -9,8 +9,7 @@ import (
 // A Trial is a point an [Optimizer] proposes for evaluation. It is plain data:
 // the caller may keep or change it.
 type Trial struct {
-	// ID identifies the trial in Tell, TellFailed and Cancel: 1, 2, ... in the
-	// order of asking.
+	// ID identifies the trial in Tell, TellFailed and Cancel: 1, 2, ... in the order of asking.
 	ID int
 	// Index is the row in the list of candidates, -1 in a parameter space.
 	Index int
@@ -31,8 +30,7 @@ func (t Trial) Float(name string) float64 { return t.point().Float(name) }
 // numbers. It panics as [Trial.Float] does.
 func (t Trial) Int(name string) int { return t.point().Int(name) }
 
-// Choice returns the chosen name of a categorical parameter. It panics as
-// [Trial.Float] does.
+// Choice returns the chosen name of a categorical parameter. It panics as [Trial.Float] does.
 func (t Trial) Choice(name string) string { return t.point().Choice(name) }
 
 // Bool returns the value of a boolean parameter. It panics as [Trial.Float] does.

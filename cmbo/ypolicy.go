@@ -7,26 +7,22 @@ import (
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
-// YPolicy says how measured values are brought to a common scale before a
-// model sees them, task by task: tuning histories of different data sets share
-// the shape of their response, not its units.
+// YPolicy says how measured values are brought to a common scale before a model sees them, task by
+// task: tuning histories of different data sets share the shape of their response, not its units.
 type YPolicy uint8
 
 const (
-	// ZScore subtracts the mean and divides by the population standard
-	// deviation; fewer than two distinct values are only centred. The default,
-	// and what the paper's zero-mean priors assume.
+	// ZScore subtracts the mean and divides by the population standard deviation; fewer than two
+	// distinct values are only centred. The default, and what the paper's zero-mean priors assume.
 	ZScore YPolicy = iota
 	// MinMax maps the smallest value to 0 and the largest to 1; fewer than two
 	// distinct values become 0.5.
 	MinMax
-	// RawValues leaves values as they are: for data that is on a common scale. Its
-	// name is "none".
+	// RawValues leaves values as they are: for data that is on a common scale. Its name is "none".
 	RawValues
-	// Copula maps ranks to normal quantiles, ties averaged, with the quantile
-	// clipped at 1/(4 n^(1/4) sqrt(pi ln n)) from either end (Winsorised
-	// normal scores; Salinas, Shen and Perrone, A quantile-based approach for
-	// hyperparameter transfer learning, ICML 2020).
+	// Copula maps ranks to normal quantiles, ties averaged, with the quantile clipped at 1/(4
+	// n^(1/4) sqrt(pi ln n)) from either end (Winsorised normal scores; Salinas, Shen and Perrone,
+	// A quantile-based approach for hyperparameter transfer learning, ICML 2020).
 	Copula
 )
 

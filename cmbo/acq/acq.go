@@ -25,9 +25,8 @@ const DefaultBeta = 3
 // Beta multiplies the standard deviation itself: where the literature writes
 // √β_t, Beta is the square root. A sum beyond ±math.MaxFloat64 is cut there.
 //
-// P. Auer, Using confidence bounds for exploitation-exploration trade-offs, JMLR 3
-// (2002) 397–422; N. Srinivas et al., Gaussian process optimization in the bandit
-// setting, ICML 2010.
+// P. Auer, Using confidence bounds for exploitation-exploration trade-offs, JMLR 3 (2002) 397–422;
+// N. Srinivas et al., Gaussian process optimization in the bandit setting, ICML 2010.
 type UCB struct {
 	Beta float64
 }
@@ -59,8 +58,7 @@ func checkTarget(what string, v float64) error {
 	return nil
 }
 
-// valid reports whether mean and sd may be those of a posterior and the parameter
-// p is finite.
+// valid reports whether mean and sd may be those of a posterior and the parameter p is finite.
 func valid(mean, sd, p float64) bool {
 	return math.Abs(mean) <= math.MaxFloat64 && sd >= 0 && sd <= math.MaxFloat64 && math.Abs(p) <= math.MaxFloat64
 }

@@ -5,9 +5,8 @@ import (
 	"slices"
 )
 
-// A Proposal is what an [Adaptive] function may look at before it scores the
-// candidates of one proposal. Values are on the model's scale, larger being
-// better.
+// A Proposal is what an [Adaptive] function may look at before it scores the candidates of one
+// proposal. Values are on the model's scale, larger being better.
 type Proposal struct {
 	// Told holds the values told so far.
 	Told []float64
@@ -32,9 +31,8 @@ type rule string
 var (
 	// AdaptiveEI is [EI] over the best value told so far, over 0 before the first.
 	AdaptiveEI Adaptive = rule("EI")
-	// AdaptivePI is [PI] over the best value told plus a tenth of the range of the
-	// values told: plus 0.1 while fewer than two distinct values are known, and over 0
-	// before the first.
+	// AdaptivePI is [PI] over the best value told plus a tenth of the range of the values told:
+	// plus 0.1 while fewer than two distinct values are known, and over 0 before the first.
 	AdaptivePI Adaptive = rule("PI")
 	// MaxValuePI is [PI] over the model's estimate of the maximum, never below the best
 	// value told, and AdaptivePI if the model has no estimate.

@@ -62,16 +62,14 @@ func (e EI) Score(mean, sd float64) float64 {
 	}
 }
 
-// ExpectedImprovement returns the expectation of max(0, f − best) for
-// f ~ N(mean, sd²),
+// ExpectedImprovement returns the expectation of max(0, f − best) for f ~ N(mean, sd²),
 //
 //	EI = sd·h(z) = (mean − best)·Φ(z) + sd·φ(z),  z = (mean − best)/sd,
 //
 // and max(0, mean − best) for sd = 0. Arguments are as for a score.
 //
-// Its relative error is at most (16 + 2z²)·2^-53 for negative z, the second part
-// from the rounding of z, and 16·2^-53 otherwise. It underflows to 0 from
-// z = −38 or so.
+// Its relative error is at most (16 + 2z²)·2^-53 for negative z, the second part from the rounding
+// of z, and 16·2^-53 otherwise. It underflows to 0 from z = −38 or so.
 func ExpectedImprovement(mean, sd, best float64) float64 {
 	if !valid(mean, sd, best) {
 		return math.NaN()
@@ -87,9 +85,8 @@ func ExpectedImprovement(mean, sd, best float64) float64 {
 	return sd * special.NormEI(z)
 }
 
-// LogExpectedImprovement returns the logarithm of [ExpectedImprovement], without
-// the underflow: it is finite wherever z² is. It is −Inf for sd = 0 at or below
-// best.
+// LogExpectedImprovement returns the logarithm of [ExpectedImprovement], without the underflow: it
+// is finite wherever z² is. It is −Inf for sd = 0 at or below best.
 //
 // Its error is at most 16·2^-53 times the larger of 1, the logarithm and |log sd|.
 func LogExpectedImprovement(mean, sd, best float64) float64 {

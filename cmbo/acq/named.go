@@ -21,8 +21,7 @@ var named = map[string]func(arg string) (Func, error){
 
 var namedLock sync.RWMutex
 
-// parameter makes without from an empty text, and with of a number; a nil with
-// takes none.
+// parameter makes without from an empty text, and with of a number; a nil with takes none.
 func parameter(without Func, with func(v float64) Func) func(string) (Func, error) {
 	return func(arg string) (Func, error) {
 		if arg == "" {
@@ -49,11 +48,10 @@ func Validate(f Func) error {
 	return nil
 }
 
-// Register makes [Parse] know a function by a name: parse is given the text in
-// parentheses after it, "" without. Snapshots of a run can then name it, given
-// that its String returns a text from which Parse makes an equal value. Call it
-// from an init function. It panics if the name is known, empty, or holds a
-// parenthesis.
+// Register makes [Parse] know a function by a name: parse is given the text in parentheses after
+// it, "" without. Snapshots of a run can then name it, given that its String returns a text from
+// which Parse makes an equal value. Call it from an init function. It panics if the name is known,
+// empty, or holds a parenthesis.
 func Register(name string, parse func(arg string) (Func, error)) {
 	namedLock.Lock()
 	defer namedLock.Unlock()
@@ -64,11 +62,10 @@ func Register(name string, parse func(arg string) (Func, error)) {
 	named[key] = parse
 }
 
-// Parse returns the function of a name, its letter case ignored, with its parameter in
-// parentheses if it has one: "UCB" (with [DefaultBeta]), "UCB(2)", "EI", "PI",
-// "MaxValuePI", "Thompson", "EI(0.5)" and "PI(0.5)" with a fixed value to improve on,
-// and names that were registered. It fails if there is
-// none of that name or the parameter does not suit it.
+// Parse returns the function of a name, its letter case ignored, with its parameter in parentheses
+// if it has one: "UCB" (with [DefaultBeta]), "UCB(2)", "EI", "PI", "MaxValuePI", "Thompson",
+// "EI(0.5)" and "PI(0.5)" with a fixed value to improve on, and names that were registered. It
+// fails if there is none of that name or the parameter does not suit it.
 func Parse(name string) (Func, error) {
 	key, arg := strings.TrimSpace(name), ""
 	if i := strings.IndexByte(key, '('); i >= 0 && i < len(key)-2 && strings.HasSuffix(key, ")") {

@@ -29,9 +29,8 @@ func (r *Surrogate) weigh(d *cmbo.Data) []float64 {
 	return distanceWeights(distances)
 }
 
-// compare finds the distance of each prototype to the posterior on the index set,
-// conditioned on the data alone. With a single prototype there is nothing to
-// weigh, and no distance is computed.
+// compare finds the distance of each prototype to the posterior on the index set, conditioned on
+// the data alone. With a single prototype there is nothing to weigh, and no distance is computed.
 func (r *Surrogate) compare(ctx context.Context) error {
 	r.distances, r.distanceJitter = nil, 0
 	var normals []*multivariate.Normal
@@ -72,9 +71,8 @@ func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []floa
 	})
 }
 
-// toJeffreys is toWasserstein for the divergence with an absolute jitter on both
-// covariances, which mostly does. A divergence that is not defined for want of
-// definiteness is infinite.
+// toJeffreys is toWasserstein for the divergence with an absolute jitter on both covariances, which
+// mostly does. A divergence that is not defined for want of definiteness is infinite.
 func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal,
 	own float64) (float64, error) {
 	if err := ctx.Err(); err != nil {
@@ -105,10 +103,9 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 //
 //	w_i = e^(1−d_i/d_max) / Σ_j e^(1−d_j/d_max),
 //
-// (paper, algorithm 1, lines 16-17). d_max is the largest finite distance; an
-// infinite distance counts as ratio 1, as the farthest does. If d_max is 0 all
-// finite distances are, and they count as ratio 0. Ratios lie in [0, 1], so no
-// weight is more than e times another.
+// (paper, algorithm 1, lines 16-17). d_max is the largest finite distance; an infinite distance
+// counts as ratio 1, as the farthest does. If d_max is 0 all finite distances are, and they count
+// as ratio 0. Ratios lie in [0, 1], so no weight is more than e times another.
 func distanceWeights(d []float64) []float64 {
 	if len(d) == 0 {
 		return nil

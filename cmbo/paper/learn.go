@@ -52,9 +52,8 @@ func rank(tasks []task) []int {
 	return rank
 }
 
-// fit makes the Gaussian processes of all tasks: the ones that prototypes are
-// made of, and, where there is something to cluster, posteriors under the
-// clustering kernel.
+// fit makes the Gaussian processes of all tasks: the ones that prototypes are made of, and, where
+// there is something to cluster, posteriors under the clustering kernel.
 func (l *learner) fit(ctx context.Context) error {
 	n := len(l.tasks)
 	l.sources = make([]*source, n)

@@ -9,8 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// An Option sets something of [Learn]. Options are applied in their order, later ones
-// winning.
+// An Option sets something of [Learn]. Options are applied in their order, later ones winning.
 type Option func(*config) error
 
 // config is what Learn works with; newConfig holds the defaults.

@@ -20,8 +20,7 @@ type prototype struct {
 	evaluator evaluator
 }
 
-// An evaluator evaluates a prototype at any point. It is immutable and safe for
-// concurrent use.
+// An evaluator evaluates a prototype at any point. It is immutable and safe for concurrent use.
 type evaluator interface {
 	// at writes the mean and the variance at the rows of x, and to cross the
 	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
@@ -144,8 +143,7 @@ func (l *learner) barycenter(ctx context.Context, members []*source) (prototype,
 	return prototype{normal, process}, err
 }
 
-// medianKernel returns the kernel whose log-parameters are the medians of the
-// members'.
+// medianKernel returns the kernel whose log-parameters are the medians of the members'.
 func medianKernel(members []*source) (kernel.Kernel, error) {
 	k := members[0].Kernel
 	theta := k.AppendParams(nil)
@@ -225,9 +223,8 @@ func (g geometric) at(ctx context.Context, workers int, mean, variance []float64
 	})
 }
 
-// An extension extends a Gaussian that lives on the index set V to other points by
-// a kernel k: f is the process with covariance k conditioned to have the given
-// distribution N(m, S) on V,
+// An extension extends a Gaussian that lives on the index set V to other points by a kernel k: f is
+// the process with covariance k conditioned to have the given distribution N(m, S) on V,
 //
 //	mean(x)    = k(x, V)·K⁻¹·m
 //	cov(x, x') = k(x, x') − k(x, V)·(K⁻¹ − K⁻¹·S·K⁻¹)·k(V, x'),   K = k(V, V),

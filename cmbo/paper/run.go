@@ -21,9 +21,8 @@ type runConfig struct {
 	jitter float64 // absolute, of a Jeffreys divergence
 }
 
-// WithNoiseVariance gives the variance of the target's measurement errors, positive, in
-// scaled units; the default is the median of the tasks' own. Variances given with single
-// observations win.
+// WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled
+// units; the default is the median of the tasks' own. Variances given with single observations win.
 func WithNoiseVariance(v float64) RunOption {
 	return func(c *runConfig) error { c.noise = v; return checkVariance("noise variance", v) }
 }

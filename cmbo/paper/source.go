@@ -20,9 +20,8 @@ type task struct {
 	noise []float64
 }
 
-// source is the Gaussian process of one past task: zero prior mean, a kernel, a
-// noise variance, conditioned on the task's scaled data. It is immutable and safe
-// for concurrent use.
+// source is the Gaussian process of one past task: zero prior mean, a kernel, a noise variance,
+// conditioned on the task's scaled data. It is immutable and safe for concurrent use.
 type source struct {
 	task
 	gp.Hyper

@@ -220,8 +220,7 @@ func (t *evaluation) sums(b *theorem.Bound) {
 	b.Corrected.Iota = 2 + b.Corrected.Omega*math.Sqrt(obs)
 }
 
-// priorVariance returns v_i, the largest prior variance of a task's process on
-// the index set.
+// priorVariance returns v_i, the largest prior variance of a task's process on the index set.
 func (t *evaluation) priorVariance(s *source) float64 {
 	n, _ := t.prior.index.Dims()
 	v := make([]float64, n)
@@ -239,9 +238,8 @@ func correctedBound(xi, beta, bracket, sd float64) (delta, bound float64) {
 	return delta, delta*bracket + 2*xi*sd
 }
 
-// eta fills in η(x) = Σ ζ_i·(μ̃_i(x) − f(x)), μ̃_i being task i's posterior mean
-// had the target been observed, without noise, at the task's points; or bounds
-// on its size if f is not known.
+// eta fills in η(x) = Σ ζ_i·(μ̃_i(x) − f(x)), μ̃_i being task i's posterior mean had the target
+// been observed, without noise, at the task's points; or bounds on its size if f is not known.
 func (t *evaluation) eta(ctx context.Context, b *theorem.Bound) error {
 	optimum := t.optimum
 	if optimum == nil {
@@ -346,10 +344,9 @@ func (r *Surrogate) informationGain() (float64, error) {
 	return c.LogDet() / 2, nil
 }
 
-// greedyGain bounds the largest information gain of n points by the greedy one
-// over 1−1/e (A. Krause, A. Singh and C. Guestrin, Near-optimal sensor
-// placements in Gaussian processes, JMLR 9 (2008) 235-284), over the candidates
-// or, in a parameter space, the index set.
+// greedyGain bounds the largest information gain of n points by the greedy one over 1−1/e (A.
+// Krause, A. Singh and C. Guestrin, Near-optimal sensor placements in Gaussian processes, JMLR 9
+// (2008) 235-284), over the candidates or, in a parameter space, the index set.
 func (r *Surrogate) greedyGain(ctx context.Context, n int) (float64, error) {
 	x := r.candidates
 	if x == nil {

@@ -2,8 +2,7 @@ package paper
 
 import "github.com/gocmbo/cmbo/internal/names"
 
-// Distance is a distance between the Gaussian posteriors of two tasks on a
-// finite set of points.
+// Distance is a distance between the Gaussian posteriors of two tasks on a finite set of points.
 type Distance uint8
 
 const (
@@ -33,8 +32,7 @@ const (
 	Apart
 )
 
-// PrototypeKind is the way one Gaussian process stands for a cluster (paper,
-// section 3, stage 2).
+// PrototypeKind is the way one Gaussian process stands for a cluster (paper, section 3, stage 2).
 type PrototypeKind uint8
 
 const (
@@ -84,8 +82,7 @@ func Variants() []Variant {
 		IndiWeightJef}
 }
 
-// check reports choices that do not exist, and a distance that clusters where
-// nothing is clustered.
+// check reports choices that do not exist, and a distance that clusters where nothing is clustered.
 func (v Variant) check() error {
 	switch {
 	case v.Grouping > Apart:

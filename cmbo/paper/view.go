@@ -9,10 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A view is how the prototypes of a prior look like from the points a run cares
-// about: the candidates, the index set, and each point visited so far. It
-// depends on prototypes and points alone and is computed once a point; data and
-// weights enter in the surrogates that share it.
+// A view is how the prototypes of a prior look like from the points a run cares about: the
+// candidates, the index set, and each point visited so far. It depends on prototypes and points
+// alone and is computed once a point; data and weights enter in the surrogates that share it.
 type view struct {
 	prior *Prior
 
@@ -164,9 +163,8 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 	return out, nil
 }
 
-// visitData makes entries for the points of the data. They are visited in the
-// order of the log, so that what is kept of them does not depend on when Fit was
-// called.
+// visitData makes entries for the points of the data. They are visited in the order of the log, so
+// that what is kept of them does not depend on when Fit was called.
 func (v *view) visitData(ctx context.Context, d *cmbo.Data) (obs, pending []int, err error) {
 	v.forget(d.Seen)
 	if _, err := v.visit(ctx, d.Seen); err != nil {
@@ -179,9 +177,8 @@ func (v *view) visitData(ctx context.Context, d *cmbo.Data) (obs, pending []int,
 	return obs, pending, err
 }
 
-// forget drops visited points that do not come in the order of the log, with those
-// after them: they belong to proposals that were not made in the end. Data never
-// refer to such points.
+// forget drops visited points that do not come in the order of the log, with those after them: they
+// belong to proposals that were not made in the end. Data never refer to such points.
 func (v *view) forget(seen *linalg.Dense) {
 	next := 0
 	for r := range points.Len(seen) {

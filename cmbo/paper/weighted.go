@@ -47,8 +47,7 @@ func (r *Surrogate) condition(ctx context.Context, d *cmbo.Data) error {
 	}
 	noises := gp.Noise(d.NoiseVariance, len(obs), r.noise)
 	w := r.weigh(d)
-	// Where neither the prior nor what is known already has changed, the factor
-	// grows by rows.
+	// Where neither the prior nor what is known already has changed, the factor grows by rows.
 	same := 0
 	if slices.Equal(w, r.w) {
 		for same < min(len(obs), len(r.obs)) && obs[same] == r.obs[same] {

@@ -24,9 +24,8 @@ const (
 	draws      = 400
 )
 
-// TestSurrogate runs all checks of the surrogates of points of dim coordinates that start
-// returns, each as a run begins with it, and reports failures through t.Errorf, at most
-// one for each check:
+// TestSurrogate runs all checks of the surrogates of points of dim coordinates that start returns,
+// each as a run begins with it, and reports failures through t.Errorf, at most one for each check:
 //
 //   - predictions: means are finite, deviations finite and not negative, from no value on;
 //     matrices and data are left as they were; a row has the prediction that it has alone;
@@ -402,8 +401,7 @@ func (c *checker) masses(t told) error {
 	return nil
 }
 
-// draws allows a mean of 400 draws five standard errors: one candidate of 1.7 million
-// is beyond.
+// draws allows a mean of 400 draws five standard errors: one candidate of 1.7 million is beyond.
 func (c *checker) draws(t told) error {
 	r, ok := t.s.(cmbo.Sampler)
 	if !ok {

@@ -23,9 +23,8 @@ import (
 //   - Procrustes: T·G = Σ w_i·L_i·polar(L_iᵀ·G) from S = G·Gᵀ. Nothing is inverted:
 //     errors stay at ε, at the price of a polar factor per member.
 //
-// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A
-// fixed-point approach to barycenters in Wasserstein space, J. Math. Anal. Appl.
-// 441 (2016) 744–762.
+// P. C. Álvarez-Esteban, E. del Barrio, J. A. Cuesta-Albertos and C. Matrán, A fixed-point approach
+// to barycenters in Wasserstein space, J. Math. Anal. Appl. 441 (2016) 744–762.
 type barySolver struct {
 	lim limits
 	ps  []*Normal
@@ -241,9 +240,8 @@ func (b *barySolver) stepCholesky(ctx context.Context) error {
 	return nil
 }
 
-// runProcrustes iterates the Procrustes form from g. The images of g and g·Q, Q
-// orthogonal, differ by Q on the right, so iterates stay aligned and may be mixed
-// as they are.
+// runProcrustes iterates the Procrustes form from g. The images of g and g·Q, Q orthogonal, differ
+// by Q on the right, so iterates stay aligned and may be mixed as they are.
 func (b *barySolver) runProcrustes(ctx context.Context) error {
 	b.method = methodProcrustes
 	b.mix.reset()

@@ -33,25 +33,22 @@ type BarycenterResult struct {
 	Iterations int     // steps taken, 0 for a closed form
 	Residual   float64 // ‖S⁺ − S‖_F/‖S‖_F of that step
 	Converged  bool    // Residual reached the tolerance
-	// Method of the latest step: "exact" where a member's covariance is the answer, bit
-	// for bit, "commuting" where the covariances commute to rounding, so that
-	// S = (Σ w_i·S_i^½)² is, "cholesky" and "procrustes" by fixed points, the latter
-	// where a covariance is singular.
+	// Method of the latest step: "exact" where a member's covariance is the answer, bit for bit,
+	// "commuting" where the covariances commute to rounding, so that S = (Σ w_i·S_i^½)² is,
+	// "cholesky" and "procrustes" by fixed points, the latter where a covariance is singular.
 	Method string
 }
 
-// Barycenter returns the 2-Wasserstein barycentre of ps, the normal that
-// minimises Σ w_i·W₂²(p_i, ·). Its mean is Σ w_i·m_i, and its covariance solves
-// S = Σ w_i·(S^½·S_i·S^½)^½; that is unique if one member is definite. weights are as for
-// [Centroid].
+// Barycenter returns the 2-Wasserstein barycentre of ps, the normal that minimises Σ w_i·W₂²(p_i,
+// ·). Its mean is Σ w_i·m_i, and its covariance solves S = Σ w_i·(S^½·S_i·S^½)^½; that is unique if
+// one member is definite. weights are as for [Centroid].
 //
-// One member, or all the weight on one, returns that member itself; equal covariances are
-// returned bit for bit, commuting ones to rounding. Otherwise it iterates to a relative
-// residual of 1e-10 or for 200 steps, which is not an error: see
-// [BarycenterResult].Converged. A step takes O(len(ps)·n³) time. ctx is looked at before
-// every member of every step; its error comes back wrapped. Barycenter fails as Centroid
-// does, and with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond
-// rounding.
+// One member, or all the weight on one, returns that member itself; equal covariances are returned
+// bit for bit, commuting ones to rounding. Otherwise it iterates to a relative residual of 1e-10 or
+// for 200 steps, which is not an error: see [BarycenterResult].Converged. A step takes
+// O(len(ps)·n³) time. ctx is looked at before every member of every step; its error comes back
+// wrapped. Barycenter fails as Centroid does, and with [gaussian.ErrNotPositiveDefinite] if a
+// covariance is indefinite beyond rounding.
 //
 // M. Agueh and G. Carlier, Barycenters in the Wasserstein space, SIAM J. Math. Anal. 43
 // (2011) 904–924; the paper, section 2.1.

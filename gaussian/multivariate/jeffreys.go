@@ -49,10 +49,9 @@ func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64,
 	return dst[0], used, err
 }
 
-// JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest
-// jitter used. The inverses of qs are kept with them; that of p, unless it is
-// kept already, is made in the memory of w and forgotten, as suits a distribution
-// that is compared once. If it fails dst is unspecified.
+// JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest jitter used. The
+// inverses of qs are kept with them; that of p, unless it is kept already, is made in the memory of
+// w and forgotten, as suits a distribution that is compared once. If it fails dst is unspecified.
 func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) (used float64, err error) {
 	const op = "JeffreysTo"
 	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {
@@ -117,11 +116,9 @@ type jeffreysSum struct {
 	cov, mean float64
 }
 
-// jeffreys sets dst to the divergences of p, whose inverse is own, from qs. All
-// partners pass by row by row, so that the rows of p are read from memory once;
-// none of them has the numbers of p.
-// Exchanging p with a partner changes the signs of factors in pairs, and so no
-// bit of the result.
+// jeffreys sets dst to the divergences of p, whose inverse is own, from qs. All partners pass by
+// row by row, so that the rows of p are read from memory once; none of them has the numbers of p.
+// Exchanging p with a partner changes the signs of factors in pairs, and so no bit of the result.
 func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, own *linalg.Sym, jitter float64) error {
 	n := len(p.mean)
 	w.vec = f64.Grow(w.vec, n*len(qs))
@@ -173,11 +170,10 @@ func (w *Workspace) jeffreysValue(op string, p, q *Normal, cov, mean, jitter flo
 	return fault.Result(op, 0.5*(cov+math.Max(mean, 0)))
 }
 
-// nearEqualJeffreys is the covariance part per dimension below which it is
-// computed as a residual. An inverse has relative error n·ε·κ; paired with the
-// difference of covariances that are δ apart in whitened coordinates, it leaves
-// relative error n·ε·κ/δ in the covariance part, which is about n·δ²: above the
-// switch at most some thirty times what the data themselves determine.
+// nearEqualJeffreys is the covariance part per dimension below which it is computed as a residual.
+// An inverse has relative error n·ε·κ; paired with the difference of covariances that are δ apart
+// in whitened coordinates, it leaves relative error n·ε·κ/δ in the covariance part, which is about
+// n·δ²: above the switch at most some thirty times what the data themselves determine.
 const nearEqualJeffreys = 1e-3
 
 // jeffreysResidual returns ‖L_q⁻¹·(S_p − S_q)·L_p⁻ᵀ‖²_F, L·Lᵀ = S + jitter·I,
@@ -245,8 +241,7 @@ func (n *Normal) findInverse(jitter float64) *linalg.Sym {
 	return nil
 }
 
-// inverseTo sets the lower triangle of dst to that of (S + jitter·I)⁻¹. c is
-// scratch.
+// inverseTo sets the lower triangle of dst to that of (S + jitter·I)⁻¹. c is scratch.
 func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg.Cholesky) error {
 	if jitter == 0 {
 		c, err := n.definite(op, "covariance")

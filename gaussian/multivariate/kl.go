@@ -12,10 +12,9 @@ import (
 //
 //	KL(p‖q) = ½·(tr(S_q⁻¹·S_p) − n + ln det S_q − ln det S_p + (m_q − m_p)ᵀ·S_q⁻¹·(m_q − m_p)).
 //
-// It is never negative, and 0 if p and q have the same numbers; its relative error is a
-// multiple of n·ε·cond(S_q) at any distance. If a covariance is singular it is +Inf with an
-// error wrapping [gaussian.ErrNotPositiveDefinite]. It takes O(n³) time and only reads p
-// and q.
+// It is never negative, and 0 if p and q have the same numbers; its relative error is a multiple of
+// n·ε·cond(S_q) at any distance. If a covariance is singular it is +Inf with an error wrapping
+// [gaussian.ErrNotPositiveDefinite]. It takes O(n³) time and only reads p and q.
 //
 // S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math.
 // Statist. 22 (1951) 79–86; the paper, section 2.1.
@@ -44,8 +43,7 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	var s float64
 	for i := range n {
 		r := w.cross.Row(i)
-		// 1 + e_ii is the quotient of the diagonals, better known than e_ii where
-		// that is near −1.
+		// 1 + e_ii is the quotient of the diagonals, better known than e_ii where that is near −1.
 		s += linalg.Dot(r[:i+1], r[:i+1]) + 2*xMinusLog1p(r[i], lp.Row(i)[i]/lq.Row(i)[i])
 	}
 	if s < nearEqualKL*float64(n) {
@@ -59,15 +57,13 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	return fault.Result(op, 0.5*(s+linalg.Dot(w.vec, w.vec)))
 }
 
-// nearEqualKL is twice the covariance part per dimension below which it is
-// computed from the difference of the covariances. That of the factors carries
-// their rounding errors, relative to the factors; it is the better one at a
-// distance, where 1 + M below would cancel.
+// nearEqualKL is twice the covariance part per dimension below which it is computed from the
+// difference of the covariances. That of the factors carries their rounding errors, relative to the
+// factors; it is the better one at a distance, where 1 + M below would cancel.
 const nearEqualKL = 1e-3
 
-// klResidual returns twice the covariance part from M = L_q⁻¹·(S_p − S_q)·L_q⁻ᵀ:
-// E is the Cholesky factor of I + M less I, by the usual recurrences with the ones
-// taken out.
+// klResidual returns twice the covariance part from M = L_q⁻¹·(S_p − S_q)·L_q⁻ᵀ: E is the Cholesky
+// factor of I + M less I, by the usual recurrences with the ones taken out.
 func (w *Workspace) klResidual(p, q *Normal, cq *linalg.Cholesky) float64 {
 	n := len(p.mean)
 	w.difference(p, q)

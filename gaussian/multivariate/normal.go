@@ -35,10 +35,9 @@ type Normal struct {
 	inverseNext int
 }
 
-// indefiniteTol bounds the rounding that a covariance may carry: its most
-// negative eigenvalue may reach −indefiniteTol·tr S. It is √ε: a matrix assembled
-// as a difference, as posterior covariances are, keeps half of the digits if the
-// difference lost no more than the other half.
+// indefiniteTol bounds the rounding that a covariance may carry: its most negative eigenvalue may
+// reach −indefiniteTol·tr S. It is √ε: a matrix assembled as a difference, as posterior covariances
+// are, keeps half of the digits if the difference lost no more than the other half.
 const indefiniteTol = 1.5e-8
 
 // NewNormal returns the distribution N(mean, cov). Both are copied. cov may be
@@ -70,11 +69,10 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 // and lower belong to the Normal from then on and must not be written again. It
 // is for callers that build covariances in a loop.
 //
-// lower is a lower triangular factor of cov with zeros above its diagonal, or
-// nil to have it computed at its first use. The arguments are checked in O(n²)
-// time: finite entries, symmetry, |s_ij|² ≤ s_ii·s_jj, and the diagonal of lower·lowerᵀ. A
-// covariance that passes and is indefinite all the same fails with
-// [gaussian.ErrNotPositiveDefinite] where its factor is first used.
+// lower is a lower triangular factor of cov with zeros above its diagonal, or nil to have it
+// computed at its first use. The arguments are checked in O(n²) time: finite entries, symmetry,
+// |s_ij|² ≤ s_ii·s_jj, and the diagonal of lower·lowerᵀ. A covariance that passes and is indefinite
+// all the same fails with [gaussian.ErrNotPositiveDefinite] where its factor is first used.
 func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
 	const op = "AdoptNormal"
 	if cov == nil {

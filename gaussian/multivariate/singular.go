@@ -8,12 +8,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// The factor of a singular covariance is known to √ε only: what rounding of size
-// ε did to its null space shows as √ε in L. Against a covariance of the same rank
-// that is harmless, since such directions meet again in a product of two √ε. Where
-// the partner has a larger rank its own directions meet them, and W₂ changes by
-// √ε, though it is a definite function of the numbers in the two matrices. For
-// small matrices the part in question is computed from these numbers.
+// The factor of a singular covariance is known to √ε only: what rounding of size ε did to its null
+// space shows as √ε in L. Against a covariance of the same rank that is harmless, since such
+// directions meet again in a product of two √ε. Where the partner has a larger rank its own
+// directions meet them, and W₂ changes by √ε, though it is a definite function of the numbers in
+// the two matrices. For small matrices the part in question is computed from these numbers.
 
 const (
 	// singularMaxDim bounds the dimension of the correction, whose cost is that
@@ -69,12 +68,11 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 	return p, q, r != s
 }
 
-// singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum
-// of the roots of the eigenvalues of M = Lᵀ·S_b·L, S_a = L·Lᵀ. The large ones are
-// squares of singular values of the factors' product. The small ones are those of
-// Uᵀ·S_b·U, U = L·V with the eigenvectors V that belong to them: an error of V
-// enters squared, so that it suffices to form S_b·U, which all but vanishes, in
-// twice the working precision. Entries of M are products of variances: powers of two
+// singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum of the roots of
+// the eigenvalues of M = Lᵀ·S_b·L, S_a = L·Lᵀ. The large ones are squares of singular values of the
+// factors' product. The small ones are those of Uᵀ·S_b·U, U = L·V with the eigenvectors V that
+// belong to them: an error of V enters squared, so that it suffices to form S_b·U, which all but
+// vanishes, in twice the working precision. Entries of M are products of variances: powers of two
 // keep both matrices far from over- and underflow.
 func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	n := len(a.mean)

@@ -41,8 +41,7 @@ func (e *CountError) Error() string {
 // entry is an integer of 128 bits in two's complement.
 type entry struct{ lo, hi uint64 }
 
-// A Sum is a sum of lists of the same length, entry by entry. It serves one goroutine
-// at a time.
+// A Sum is a sum of lists of the same length, entry by entry. It serves one goroutine at a time.
 type Sum struct {
 	terms   int64
 	entries []entry

@@ -21,11 +21,10 @@ func Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	table.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
 }
 
-// Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is
-// k×n with entry (l, j) at b[l·brs + j·bcs], C is m×n, row-major with row stride
-// ldc. Every transpose is a choice of strides. A and B may overlap each other.
-// Computing the rows of C in several calls, cut at multiples of 16, gives the same
-// bits.
+// Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is k×n with entry (l,
+// j) at b[l·brs + j·bcs], C is m×n, row-major with row stride ldc. Every transpose is a choice of
+// strides. A and B may overlap each other. Computing the rows of C in several calls, cut at
+// multiples of 16, gives the same bits.
 func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	table.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
@@ -35,9 +34,8 @@ func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64,
 	table.GemmSet(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
-// Trsm overwrites the m×n matrix X, row-major, with X·L⁻ᵀ for an n×n lower
-// triangular L of which only the lower triangle is read,
-// x_ij ← (x_ij − Σ_{k<j} x_ik·l_jk)·(1/l_jj).
+// Trsm overwrites the m×n matrix X, row-major, with X·L⁻ᵀ for an n×n lower triangular L of which
+// only the lower triangle is read, x_ij ← (x_ij − Σ_{k<j} x_ik·l_jk)·(1/l_jj).
 //
 // X may lie in the same matrix as L, beside or below it. Solving the rows of X in
 // several calls, cut at multiples of 32, gives the same bits.
@@ -51,19 +49,17 @@ func TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.TrsmBack(m, n, x, ldx, l, ldl)
 }
 
-// Chol sets the lower triangle of the n×n matrix L to the Cholesky factor of
-// A + shift·I. It returns the index and value of the first pivot that is not
-// positive and finite, or −1. Of A the lower triangle counts; L may be A. Entries of
-// L above the diagonal but close to it may change.
+// Chol sets the lower triangle of the n×n matrix L to the Cholesky factor of A + shift·I. It
+// returns the index and value of the first pivot that is not positive and finite, or −1. Of A the
+// lower triangle counts; L may be A. Entries of L above the diagonal but close to it may change.
 func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
 	return table.Chol(n, shift, a, lda, l, ldl)
 }
 
-// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L,
-// of which it reads only the lower triangle: row r solves L·x = e_r. They go to u, of
-// n·(n + InverseStep) numbers, in a form that is known to InverseRows. i is a
-// multiple of InverseStep. What is zero for the shape of U alone may be left out of
-// sums, here and there.
+// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L, of which it
+// reads only the lower triangle: row r solves L·x = e_r. They go to u, of n·(n + InverseStep)
+// numbers, in a form that is known to InverseRows. i is a multiple of InverseStep. What is zero for
+// the shape of U alone may be left out of sums, here and there.
 func InvertRows(n, i int, u, l []float64, ldl int) { table.InvertRows(n, i, u, l, ldl) }
 
 // InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C
@@ -74,15 +70,13 @@ func InverseRows(n, i int, c []float64, ldc int, u []float64) { table.InverseRow
 // InverseStep returns the number of rows that InvertRows and InverseRows compute.
 func InverseStep() int { return table.InverseStep() }
 
-// SymPass is one step of the tridiagonal reduction, A −= v·wᵀ + w·vᵀ and then y = A·x, in
-// one pass over the lower triangle of the n×n symmetric matrix A, all that is read and
-// written.
+// SymPass is one step of the tridiagonal reduction, A −= v·wᵀ + w·vᵀ and then y = A·x, in one pass
+// over the lower triangle of the n×n symmetric matrix A, all that is read and written.
 func SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	table.SymPass(n, a, lda, v, w, x, y)
 }
 
-// BidiagPass is one step of the bidiagonal reduction, in one pass over the m×n
-// matrix A:
+// BidiagPass is one step of the bidiagonal reduction, in one pass over the m×n matrix A:
 //
 //	A −= u·zᵀ + s·vᵀ,   y = A·p,   c = A·e₀ + g·y,   r = Aᵀ·c.
 //
@@ -91,10 +85,9 @@ func BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float
 	table.BidiagPass(m, n, a, lda, u, z, s, v, p, g, y, c, r)
 }
 
-// PoleSum returns Σ_p w_p Σ_i σ_i²/(σ_i² + s_p) for the singular values σ_i of
-// the upper bidiagonal matrix with squared diagonal a2 and squared superdiagonal
-// b2, by one recurrence for each pole s_p > 0 in which every term is
-// non-negative:
+// PoleSum returns Σ_p w_p Σ_i σ_i²/(σ_i² + s_p) for the singular values σ_i of the upper bidiagonal
+// matrix with squared diagonal a2 and squared superdiagonal b2, by one recurrence for each pole s_p
+// > 0 in which every term is non-negative:
 //
 //	q = a² + t,  sum += (a² + t')/q,  t' ← b²·(t² + a²·t')/q²,  t ← s + b²·t/q
 //
@@ -104,16 +97,14 @@ func PoleSum(a2, b2, s, w, work []float64) float64 {
 	return table.PoleSum(a2, b2, s, w, work)
 }
 
-// RadialValues sets dst_i to variance·k at r² = scale·sq_i, which counts as
-// [FarSquare] beyond. dst may be sq. An entry of dst is a function of its entry of
-// sq, wherever that stands.
+// RadialValues sets dst_i to variance·k at r² = scale·sq_i, which counts as [FarSquare] beyond. dst
+// may be sq. An entry of dst is a function of its entry of sq, wherever that stands.
 func RadialValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	table.RadialValues(dst, sq, scale, variance, f)
 }
 
-// RadialSlopes sets val_i and slope_i to the value, with variance 1, and the slope
-// at r² = scale·sq_i. val or slope may be sq. The values have the bits that
-// RadialValues gives.
+// RadialSlopes sets val_i and slope_i to the value, with variance 1, and the slope at r² =
+// scale·sq_i. val or slope may be sq. The values have the bits that RadialValues gives.
 func RadialSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 	table.RadialSlopes(val, slope, sq, scale, f)
 }
@@ -129,13 +120,11 @@ func Scale(x []float64, alpha float64) { table.Scale(x, alpha) }
 // finite, NaN or +Inf, if an entry is not.
 func Magnitude(x []float64) float64 { return table.Magnitude(x) }
 
-// DiffDots returns Σ (b_i − a_i)·(s_i − t_i) and Σ (a_i + b_i)·d_i over the length
-// of a.
+// DiffDots returns Σ (b_i − a_i)·(s_i − t_i) and Σ (a_i + b_i)·d_i over the length of a.
 func DiffDots(a, b, s, t, d []float64) (diff, sum float64) { return table.DiffDots(a, b, s, t, d) }
 
-// Transpose sets the cols×rows matrix dst to the transpose of the rows×cols
-// matrix a, both row-major. The two may lie in one matrix if they have no entry in
-// common.
+// Transpose sets the cols×rows matrix dst to the transpose of the rows×cols matrix a, both
+// row-major. The two may lie in one matrix if they have no entry in common.
 func Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 	table.Transpose(rows, cols, dst, ldd, a, lda)
 }
@@ -150,9 +139,8 @@ func Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 // is a function of its column, wherever that stands.
 func AddSquares(dst, x, w, c []float64, ldc int) { table.AddSquares(dst, x, w, c, ldc) }
 
-// FlushMul sets dst to the entrywise product of x and y over the length of dst,
-// entries below 2^−511 in magnitude as zero, and returns its sum. dst may be x or
-// y.
+// FlushMul sets dst to the entrywise product of x and y over the length of dst, entries below
+// 2^−511 in magnitude as zero, and returns its sum. dst may be x or y.
 func FlushMul(dst, x, y []float64) float64 { return table.FlushMul(dst, x, y) }
 
 // FlushChain multiplies y by one row of m after the other, as FlushMul does, and

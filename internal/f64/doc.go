@@ -1,7 +1,6 @@
-// Package f64 holds the loops under linalg and kernel: vector operations, a
-// general product, triangular solves, factors and inverses, the one-pass updates
-// of the Householder reductions, the pole sums of the quadrature and the shapes of
-// covariances.
+// Package f64 holds the loops under linalg and kernel: vector operations, a general product,
+// triangular solves, factors and inverses, the one-pass updates of the Householder reductions, the
+// pole sums of the quadrature and the shapes of covariances.
 //
 // Every operation is a function that calls through a [Table]: [Generic], plain Go,
 // unless an optional package has put another one in with [Use] while the program was

@@ -2,10 +2,9 @@ package f64
 
 import "sync"
 
-// Block sizes of the generic product, in entries. A strip of rows of A, gemmK long,
-// stays in the first-level cache; the gemmK×gemmN block of B it is run against stays
-// in the second. They decide where partial sums are added to C, so they are part of
-// the result's last bits.
+// Block sizes of the generic product, in entries. A strip of rows of A, gemmK long, stays in the
+// first-level cache; the gemmK×gemmN block of B it is run against stays in the second. They decide
+// where partial sums are added to C, so they are part of the result's last bits.
 var (
 	gemmK = 256
 	gemmM = 120
@@ -23,8 +22,7 @@ func SetGemmBlocks(m, n, k int) (restore func()) {
 	return func() { gemmM, gemmN, gemmK = om, on, ok }
 }
 
-// packs keeps packing buffers between products, which have no receiver to keep
-// them in.
+// packs keeps packing buffers between products, which have no receiver to keep them in.
 var packs = sync.Pool{New: func() any { return new([]float64) }}
 
 func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,

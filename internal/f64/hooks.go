@@ -35,8 +35,7 @@ type Table interface {
 	RadialAt(s float64, f *Radial) (val, slope float64)
 }
 
-// Generic is the table of plain Go loops: the default, and the reference for any
-// other.
+// Generic is the table of plain Go loops: the default, and the reference for any other.
 var Generic = new(generic)
 
 type generic struct{}
@@ -48,9 +47,8 @@ func (*generic) InverseStep() int { return inverseStep }
 
 var table Table = Generic
 
-// Use puts t in force and returns a function that puts the former table back. It
-// is for initialisation and for tests: it must not run beside any other call of
-// the package.
+// Use puts t in force and returns a function that puts the former table back. It is for
+// initialisation and for tests: it must not run beside any other call of the package.
 func Use(t Table) (restore func()) {
 	old := table
 	table = t

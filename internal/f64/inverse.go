@@ -2,8 +2,7 @@ package f64
 
 const inverseStep = stripRows
 
-// InvertRows leaves U in u by rows of length n. Entries of a row before its first
-// one are zero.
+// InvertRows leaves U in u by rows of length n. Entries of a row before its first one are zero.
 func (*generic) InvertRows(n, i int, u, l []float64, ldl int) {
 	ib := min(inverseStep, n-i)
 	for r := i; r < i+ib; r++ {

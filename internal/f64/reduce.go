@@ -32,8 +32,7 @@ func (*generic) SymPass(n int, a []float64, lda int, v, w, x, y []float64) {
 	}
 }
 
-// symRows is the body of SymPass for two rows up to their common corner, of
-// length len(r0).
+// symRows is the body of SymPass for two rows up to their common corner, of length len(r0).
 func symRows(r0, r1, v, w, x, y []float64, v0, w0, x0, v1, w1, x1 float64) (s0, s1 float64) {
 	r1, v, w, x, y = r1[:len(r0)], v[:len(r0)], w[:len(r0)], x[:len(r0)], y[:len(r0)]
 	for j, t0 := range r0 {

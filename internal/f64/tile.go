@@ -1,10 +1,9 @@
 package f64
 
-// The register tile of every product here is a strip of rows against one or two,
-// all read along contiguous rows, so a product with a transpose needs no packing
-// and the others pack what is not contiguous. Each sum runs from left to right,
-// whichever operand gives the strip. How many rows suit the processor is a matter
-// of its instructions: see stripRows.
+// The register tile of every product here is a strip of rows against one or two, all read along
+// contiguous rows, so a product with a transpose needs no packing and the others pack what is not
+// contiguous. Each sum runs from left to right, whichever operand gives the strip. How many rows
+// suit the processor is a matter of its instructions: see stripRows.
 
 // corner is strip for fewer rows than that on both sides.
 func corner(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {
@@ -37,8 +36,7 @@ func fours(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb in
 	return 4
 }
 
-// tile41 returns the inner products of four rows of a with b, whose length they
-// have.
+// tile41 returns the inner products of four rows of a with b, whose length they have.
 func tile41(a []float64, lda int, b []float64) (s0, s1, s2, s3 float64) {
 	a0 := a[:len(b)]
 	a1 := a[lda:][:len(b)]

@@ -1,7 +1,6 @@
 package f64
 
-// Transpose works on four rows of a at a time, in blocks of columns that stay in
-// the cache.
+// Transpose works on four rows of a at a time, in blocks of columns that stay in the cache.
 func (*generic) Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 	const nb = 32
 	for j0 := 0; j0 < cols; j0 += nb {

@@ -9,10 +9,9 @@ import (
 	"syscall"
 )
 
-// OpenLocked opens a file for reading and writing, and makes it with perm if it is not
-// there. Until it is closed or the process ends, another OpenLocked of it fails with
-// [ErrLocked] on Linux, macOS, the BSDs and Windows; elsewhere nothing keeps two
-// processes apart.
+// OpenLocked opens a file for reading and writing, and makes it with perm if it is not there. Until
+// it is closed or the process ends, another OpenLocked of it fails with [ErrLocked] on Linux,
+// macOS, the BSDs and Windows; elsewhere nothing keeps two processes apart.
 func OpenLocked(name string, perm os.FileMode) (*os.File, error) {
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, perm)
 	if err != nil {

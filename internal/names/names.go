@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// Of returns entry i of the names of a type's values, or one that says that there is
-// none.
+// Of returns entry i of the names of a type's values, or one that says that there is none.
 func Of(names []string, i int, kind string) string {
 	if i < len(names) {
 		return names[i]

@@ -1,5 +1,4 @@
-// Package optim minimises smooth functions of a few to a few hundred variables in
-// a box:
+// Package optim minimises smooth functions of a few to a few hundred variables in a box:
 //
 //	minimise f(x)  subject to  lo ≤ x ≤ hi.
 //

@@ -10,8 +10,7 @@ import (
 // infinity, or set entries of grad to such, where f is not defined.
 type Func func(x, grad []float64) float64
 
-// Options tune a search. A zero field has the default given; a negative tolerance
-// is never met.
+// Options tune a search. A zero field has the default given; a negative tolerance is never met.
 type Options struct {
 	// GradTol ends the search when no entry of the projected gradient
 	// x − P(x − ∇f), P the projection onto the box, exceeds it. Default 1e-6.
@@ -41,8 +40,7 @@ type Result struct {
 	status status
 }
 
-// Converged reports whether the search ended at a stationary point as far as its
-// tolerances tell.
+// Converged reports whether the search ended at a stationary point as far as its tolerances tell.
 func (r Result) Converged() bool { return r.status <= funcConverged }
 
 // status tells why a search ended.
@@ -92,11 +90,10 @@ type Minimizer struct {
 // result's X aliases m and is valid until its next use. It panics if the lengths differ or a
 // lower bound is not at most its upper bound.
 //
-// The variables at a bound towards which −∇f points are held; for the others the
-// two-loop recursion, restricted to them, gives a quasi-Newton direction, and a
-// line search along its projection onto the box finds a point with sufficient
-// decrease and, where it does not end at bounds, sufficient curvature. When that
-// fails the projected gradient is tried.
+// The variables at a bound towards which −∇f points are held; for the others the two-loop
+// recursion, restricted to them, gives a quasi-Newton direction, and a line search along its
+// projection onto the box finds a point with sufficient decrease and, where it does not end at
+// bounds, sufficient curvature. When that fails the projected gradient is tried.
 //
 // D. P. Bertsekas, Projected Newton methods for optimization problems with simple
 // constraints, SIAM J. Control Optim. 20 (1982) 221–246; J. Nocedal, Updating

@@ -142,8 +142,7 @@ func between(a, fa, ga, b, fb, gb float64) float64 {
 	return min(max(t, a+0.1*w), b-0.1*w)
 }
 
-// outside returns a step beyond b by the secant of the slopes, two to ten times
-// as far.
+// outside returns a step beyond b by the secant of the slopes, two to ten times as far.
 func outside(a, ga, b, gb float64) float64 {
 	t := 4 * b
 	if gb > ga {

@@ -1,7 +1,6 @@
-// Package parallel runs independent pieces of work on a bounded number of
-// goroutines such that results do not depend on that number: work is named by
-// index, each index is done exactly once, and whoever needs a reduction does
-// it in the order of the indices, afterwards.
+// Package parallel runs independent pieces of work on a bounded number of goroutines such that
+// results do not depend on that number: work is named by index, each index is done exactly once,
+// and whoever needs a reduction does it in the order of the indices, afterwards.
 package parallel
 
 import (
@@ -29,10 +28,9 @@ func Workers(limit, n int) int {
 // call. worker is in [0, Workers(limit, n)) and never in use twice at a time,
 // so it may index scratch memory. Indices are taken in ascending order.
 //
-// The first error in the order of the indices is returned, and indices above
-// it may be skipped; so is ctx.Err() once ctx is done, checked before each
-// index. A panic of do counts as its error, a [*Panic]. A single worker runs on
-// the calling goroutine.
+// The first error in the order of the indices is returned, and indices above it may be skipped; so
+// is ctx.Err() once ctx is done, checked before each index. A panic of do counts as its error, a
+// [*Panic]. A single worker runs on the calling goroutine.
 func For(ctx context.Context, limit, n int, do func(worker, i int) error) error {
 	workers := Workers(limit, n)
 	if workers == 1 { // apart: what goroutines share is on the heap

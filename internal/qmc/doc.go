@@ -1,7 +1,6 @@
-// Package qmc generates low-discrepancy points in the open unit cube: Sobol's
-// sequence (I. M. Sobol', On the distribution of points in a cube and the
-// approximate evaluation of integrals, USSR Comput. Math. Math. Phys. 7 (1967)
-// 86–112), scrambled.
+// Package qmc generates low-discrepancy points in the open unit cube: Sobol's sequence (I. M.
+// Sobol', On the distribution of points in a cube and the approximate evaluation of integrals, USSR
+// Comput. Math. Math. Phys. 7 (1967) 86–112), scrambled.
 //
 // A [Sobol] value is determined by its dimension and the state of the random source it
 // was made with, which it reads only then. Coordinates are odd multiples of 2^-53, never 0

@@ -25,10 +25,9 @@ type Sobol struct {
 // each coordinate, and a random digital shift is added. It draws the same number
 // of values for every call with the same dim. It panics if dim < 1.
 //
-// The matrices are of the form of J. Matoušek, On the L2-discrepancy for anchored
-// boxes, J. Complexity 14 (1998) 527–556; with the shift every point is uniform.
-// They keep all properties of the sequence that count points in dyadic boxes.
-// New takes a few microseconds a coordinate.
+// The matrices are of the form of J. Matoušek, On the L2-discrepancy for anchored boxes, J.
+// Complexity 14 (1998) 527–556; with the shift every point is uniform. They keep all properties of
+// the sequence that count points in dyadic boxes. New takes a few microseconds a coordinate.
 func New(dim int, rng *rand.Rand) *Sobol {
 	if dim < 1 {
 		panic(fmt.Sprintf("qmc: New: dimension %d", dim))
@@ -126,9 +125,8 @@ func (s *Sobol) Next(dst []float64) {
 // exact, so the result is inside (0, 1).
 func unit(x uint64) float64 { return (float64(x) + 0.5) / (1 << digits) }
 
-// lower is a lower triangular matrix over GF(2) with unit diagonal, acting on
-// the digits of an integer, most significant first. Column c is an integer whose
-// leading digit is c.
+// lower is a lower triangular matrix over GF(2) with unit diagonal, acting on the digits of an
+// integer, most significant first. Column c is an integer whose leading digit is c.
 type lower [digits]uint64
 
 func randomLower(rng *rand.Rand) *lower {

@@ -5,18 +5,15 @@ import (
 	"math/rand/v2"
 )
 
-// Stream returns the generator named by seed, label and index, at its start:
-// the PCG-DXSM generator of math/rand/v2, period 2^128, seeded with a 128-bit
-// hash of the name.
+// Stream returns the generator named by seed, label and index, at its start: the PCG-DXSM generator
+// of math/rand/v2, period 2^128, seeded with a 128-bit hash of the name.
 //
-// Two names are the same only if the seeds, the labels and the lists of indices
-// are: the hash covers the lengths, so ("a", 1, 2) and ("a", 12) or ("a1", 2)
-// have nothing in common. Different names start at unrelated points of one orbit
-// of length 2^128; among 2^32 streams two coincide with probability 2^-65, and
-// two whose first 2^40 draws overlap occur with probability 2^-24.
+// Two names are the same only if the seeds, the labels and the lists of indices are: the hash
+// covers the lengths, so ("a", 1, 2) and ("a", 12) or ("a1", 2) have nothing in common. Different
+// names start at unrelated points of one orbit of length 2^128; among 2^32 streams two coincide
+// with probability 2^-65, and two whose first 2^40 draws overlap occur with probability 2^-24.
 //
-// It takes time proportional to the length of the name and allocates only the
-// generator.
+// It takes time proportional to the length of the name and allocates only the generator.
 func Stream(seed uint64, label string, index ...uint64) *rand.Rand {
 	h := hasher{a: 0x243f6a8885a308d3, b: 0x13198a2e03707344} // digits of π
 	h.word(seed)
@@ -53,9 +50,8 @@ func (h *hasher) sum() (hi, lo uint64) {
 	return mix(h.a), mix(h.b)
 }
 
-// mix is a bijection of 64 bits in which every input bit flips every output bit
-// with probability near one half: the finaliser of SplitMix64, variant 13 of
-// D. Stafford.
+// mix is a bijection of 64 bits in which every input bit flips every output bit with probability
+// near one half: the finaliser of SplitMix64, variant 13 of D. Stafford.
 func mix(z uint64) uint64 {
 	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
 	z = (z ^ z>>27) * 0x94d049bb133111eb

@@ -1,10 +1,8 @@
-// Package special holds the scalar functions that probabilities need and package
-// math lacks: the normal distribution to full precision in both tails, its
-// expected excess (the kernel of expected improvement) and two logarithms that
-// would cancel.
+// Package special holds the scalar functions that probabilities need and package math lacks: the
+// normal distribution to full precision in both tails, its expected excess (the kernel of expected
+// improvement) and two logarithms that would cancel.
 //
-// φ and Φ are the density and the distribution function of the standard normal law, and
-// for x ≥ 0
+// φ and Φ are the density and the distribution function of the standard normal law, and for x ≥ 0
 //
 //	M(x) = Φ(−x)/φ(x)    Mills' ratio, √(π/2) at 0, about 1/x far out
 //	R(x) = 1 − x·M(x)    1 at 0, about 1/x² far out

@@ -34,9 +34,8 @@ func NormEI(z float64) float64 {
 // excess is h(z) for z ≤ 0 from φ and R.
 func excess(z float64) float64 { return NormPDF(z) * millsRest(-z) }
 
-// The centres of the series are the multiples of seriesStep from seriesFrom to 0. Half a
-// step away from the first one terms fall like 0.375^k/k!, and what follows the last is
-// below a fifth of u.
+// The centres of the series are the multiples of seriesStep from seriesFrom to 0. Half a step away
+// from the first one terms fall like 0.375^k/k!, and what follows the last is below a fifth of u.
 const (
 	seriesFrom  = -12
 	seriesStep  = 1.0 / 16
@@ -59,10 +58,9 @@ var excessSeries = func() (series [1 - seriesFrom/seriesStep][seriesTerms]float6
 	return series
 }()
 
-// NormLogEI returns log h(z), see [NormEI]. It is finite and increasing for every
-// z ≥ −1.9e154, where it is −z²/2 to within rounding. The relative error is at most 6u for
-// z ≤ 0; for z > 0 it is an error of at most 6u·max(1, |log h(z)|). The zero of the logarithm
-// is near z = 0.9002.
+// NormLogEI returns log h(z), see [NormEI]. It is finite and increasing for every z ≥ −1.9e154,
+// where it is −z²/2 to within rounding. The relative error is at most 6u for z ≤ 0; for z > 0 it is
+// an error of at most 6u·max(1, |log h(z)|). The zero of the logarithm is near z = 0.9002.
 //
 // S. Ament, S. Daulton, D. Eriksson, M. Balandat and E. Bakshy, Unexpected
 // improvements to expected improvement for Bayesian optimization, NeurIPS 2023,

@@ -51,9 +51,8 @@ func NormLogCDF(z float64) float64 {
 	return -0.5*z*z + math.Log(0.5*Erfcx(-z/math.Sqrt2))
 }
 
-// expSquare returns exp(c·z²) for c = ±1/2 or ±1 to within a few units of
-// roundoff. The square is formed in two parts, z² = a² + (z−a)(z+a), where a is
-// z cut to 26 bits, so that c·a² is exact.
+// expSquare returns exp(c·z²) for c = ±1/2 or ±1 to within a few units of roundoff. The square is
+// formed in two parts, z² = a² + (z−a)(z+a), where a is z cut to 26 bits, so that c·a² is exact.
 func expSquare(c, z float64) float64 {
 	if z > 40 || z < -40 {
 		if c < 0 {
@@ -72,12 +71,11 @@ func expSquare(c, z float64) float64 {
 
 // Erfcx returns the scaled complementary error function erfcx(x) = exp(x²)·erfc(x).
 //
-// Relative error at most 8u for x ≥ 0, where the function falls from 1 like
-// 1/(x√π), and 6u for x < 0, where erfcx(x) = 2·exp(x²) − erfcx(−x). It is +Inf
-// from x = −26.7 down. For x ≥ 0, (1+2x)·erfcx(x) lies between 1 and 1.4 and is a polynomial
-// of degree 24 in t = (x−4)/(x+4), whose truncated terms add up to 1e-17 (M. M. Shepherd and
-// J. G. Laframboise, Chebyshev approximation of (1+2x)exp(x²)erfc x in 0 ≤ x < ∞, Math.
-// Comp. 36 (1981) 249–253).
+// Relative error at most 8u for x ≥ 0, where the function falls from 1 like 1/(x√π), and 6u for x <
+// 0, where erfcx(x) = 2·exp(x²) − erfcx(−x). It is +Inf from x = −26.7 down. For x ≥ 0,
+// (1+2x)·erfcx(x) lies between 1 and 1.4 and is a polynomial of degree 24 in t = (x−4)/(x+4), whose
+// truncated terms add up to 1e-17 (M. M. Shepherd and J. G. Laframboise, Chebyshev approximation of
+// (1+2x)exp(x²)erfc x in 0 ≤ x < ∞, Math. Comp. 36 (1981) 249–253).
 func Erfcx(x float64) float64 {
 	if x < 0 {
 		return 2*expSquare(1, x) - Erfcx(-x)

@@ -96,8 +96,7 @@ func RelErr(got, want float64) float64 {
 	return math.Abs(got-want) / math.Abs(want)
 }
 
-// Close reports whether got is within relative error tol of want, in the sense
-// of RelErr.
+// Close reports whether got is within relative error tol of want, in the sense of RelErr.
 func Close(got, want, tol float64) bool { return RelErr(got, want) <= tol }
 
 // SPD returns a random symmetric positive definite n×n matrix, row-major, whose
@@ -271,9 +270,8 @@ func SameOnProcessors(tb testing.TB, what string, results func() [][]float64) {
 	}
 }
 
-// Golden decodes the JSON file called name into v. It is read from the folder
-// in the environment variable CMBO_GOLDEN if that is set, else from testdata of
-// the package under test.
+// Golden decodes the JSON file called name into v. It is read from the folder in the environment
+// variable CMBO_GOLDEN if that is set, else from testdata of the package under test.
 func Golden(tb testing.TB, name string, v any) {
 	tb.Helper()
 	dir := os.Getenv("CMBO_GOLDEN")

@@ -3,7 +3,6 @@ package accel
 // tier is the name of the tier in force.
 var tier = "none"
 
-// Tier returns which kernels are in force: "avx512", "avx2", or "none" where the
-// platform, the processor, the operating system or the build tag purego leaves
-// the plain Go loops in place.
+// Tier returns which kernels are in force: "avx512", "avx2", or "none" where the platform, the
+// processor, the operating system or the build tag purego leaves the plain Go loops in place.
 func Tier() string { return tier }

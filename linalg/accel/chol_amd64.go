@@ -7,10 +7,9 @@ import "github.com/gocmbo/cmbo/internal/f64"
 // small is the size up to which the plain loops are faster at factors.
 const small = 4
 
-// Chol computes the factor in blocks of as many rows as a panel has columns. Such
-// rows are packed by columns with the block on the diagonal below them, solved
-// against the rows of the factor above and, with that, subtracted from their
-// block, which is factored in place.
+// Chol computes the factor in blocks of as many rows as a panel has columns. Such rows are packed
+// by columns with the block on the diagonal below them, solved against the rows of the factor above
+// and, with that, subtracted from their block, which is factored in place.
 func (t *kernels) Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64) {
 	if n <= small {
 		return f64.Generic.Chol(n, shift, a, lda, l, ldl)

@@ -7,14 +7,12 @@ package accel
 //go:noescape
 func cpuid(leaf, sub uint32) (a, b, c, d uint32)
 
-// xgetbv returns the low half of XCR0: the register states the operating system
-// saves.
+// xgetbv returns the low half of XCR0: the register states the operating system saves.
 //
 //go:noescape
 func xgetbv() (lo uint32)
 
-// detect reports which tiers the processor has and the operating system
-// supports.
+// detect reports which tiers the processor has and the operating system supports.
 func detect() (avx2, avx512 bool) {
 	const (
 		// Leaf 1, ecx.
@@ -26,8 +24,7 @@ func detect() (avx2, avx512 bool) {
 		avx512f  = 1 << 16
 		avx512dq = 1 << 17
 		avx512vl = 1 << 31
-		// XCR0: SSE and AVX state; opmasks, upper halves of registers 0 to 15,
-		// registers 16 to 31.
+		// XCR0: SSE and AVX state; opmasks, upper halves of registers 0 to 15, registers 16 to 31.
 		ymm = 1<<1 | 1<<2
 		zmm = ymm | 1<<5 | 1<<6 | 1<<7
 	)

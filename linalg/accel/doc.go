@@ -18,17 +18,15 @@
 // with the same tier agree, on any number of goroutines. What the loops promise
 // of products and solves in parts holds for the kernels too.
 //
-// Tiers differ from each other and from the loops in last digits: they fuse
-// multiplications and additions and sum in another order. They have the bounds of the
-// loops, γ_k = k·u/(1 − k·u), u = 2⁻⁵³: γ_k·Σ|terms| for a sum of k products,
-// |b − L·x| ≤ γ_{n+2}·|L|·|x| for solves, |A − L·Lᵀ| ≤ γ_{n+2}·|L|·|Lᵀ| for factors.
-// Exponentials are within 0.9 units in the last place, 0.95 where the result is denormal,
-// with the special cases of math.Exp. Sums over poles have a relative error of a few units
-// for each row.
+// Tiers differ from each other and from the loops in last digits: they fuse multiplications and
+// additions and sum in another order. They have the bounds of the loops, γ_k = k·u/(1 − k·u), u =
+// 2⁻⁵³: γ_k·Σ|terms| for a sum of k products, |b − L·x| ≤ γ_{n+2}·|L|·|x| for solves, |A − L·Lᵀ| ≤
+// γ_{n+2}·|L|·|Lᵀ| for factors. Exponentials are within 0.9 units in the last place, 0.95 where the
+// result is denormal, with the special cases of math.Exp. Sums over poles have a relative error of
+// a few units for each row.
 //
 // Infinities and NaNs go where the formulas send them; in triangular solves, if neither the
-// reciprocals of the diagonal nor their products with the row overflow. Denormal numbers
-// are kept.
+// reciprocals of the diagonal nor their products with the row overflow. Denormal numbers are kept.
 //
 // # Kernels
 //

@@ -8,13 +8,12 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// Cuts of the product, each into equal parts no longer than these. gemmK bounds
-// the sums that are added to C at a time, and so is part of the result's last
-// bits: a packed panel of B of that length leaves room in the first-level cache
-// for the tiles of A that pass by. gemmM rows of A of that length stay in the
-// second level while panels of B pass by; gemmN columns of B, in panels, are
-// packed at once where there are more rows than that. Neither of these changes the
-// order of any sum.
+// Cuts of the product, each into equal parts no longer than these. gemmK bounds the sums that are
+// added to C at a time, and so is part of the result's last bits: a packed panel of B of that
+// length leaves room in the first-level cache for the tiles of A that pass by. gemmM rows of A of
+// that length stay in the second level while panels of B pass by; gemmN columns of B, in panels,
+// are packed at once where there are more rows than that. Neither of these changes the order of any
+// sum.
 var (
 	gemmK = 192
 	gemmM = 384
@@ -32,8 +31,7 @@ func part(n, limit, unit int) int {
 }
 
 const (
-	// tiny is the size n·k up to which the plain loops are faster at A·Bᵀ,
-	// whatever m is.
+	// tiny is the size n·k up to which the plain loops are faster at A·Bᵀ, whatever m is.
 	tiny = 4
 
 	// narrow is the number of columns that vectors of four lanes suffice for.
@@ -70,8 +68,7 @@ func (t *kernels) panelSize(k int) int {
 	return panelVectors * t.lanes * ((k + t.lanes - 1) &^ (t.lanes - 1))
 }
 
-// panelWidth returns the number of columns of the next panel where so many are
-// left.
+// panelWidth returns the number of columns of the next panel where so many are left.
 func (t *kernels) panelWidth(left int) int {
 	nv := nextPanel((left + t.lanes - 1) / t.lanes)
 	if nv > t.masked && left < nv*t.lanes {
@@ -206,8 +203,7 @@ func (t *kernels) packPanels(dst []float64, count, size int, b []float64, brs, b
 	return j1
 }
 
-// packPanel copies k rows of n entries of B, given with its strides, to a packed
-// panel.
+// packPanel copies k rows of n entries of B, given with its strides, to a packed panel.
 func (t *kernels) packPanel(dst, b []float64, brs, bcs, n, k int) {
 	if brs == 1 {
 		t.packT(&dst[0], &b[0], bcs, n, k)

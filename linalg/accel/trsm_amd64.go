@@ -8,8 +8,7 @@ import "github.com/gocmbo/cmbo/internal/f64"
 // updated by a product; it is part of the result's last bits.
 var trsmN = 320
 
-// solveRows is the number of rows, of 32, up to which they are solved for
-// without packing.
+// solveRows is the number of rows, of 32, up to which they are solved for without packing.
 const solveRows = 4
 
 func (t *kernels) Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {

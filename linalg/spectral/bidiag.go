@@ -16,13 +16,12 @@ import (
 // P_k acting on columns k and after, Q_k on rows k+1 and after. The matrix is
 // scaled by a power of two to entries of at most 1 first.
 //
-// Every step costs one pass over what remains of the matrix (f64.BidiagPass).
-// The vector of the left reflector is a combination of the matrix with the
-// right one already applied, and the product with it is formed before it is
-// normalised; so the two products of a step and the two updates of the step
-// before need each row once (G. W. Howell et al., Cache efficient
-// bidiagonalization using BLAS 2.5 operators, ACM Trans. Math. Softw. 34 (2008)
-// 14). 8n³/3 operations for a square matrix; backward stable like tridiag.
+// Every step costs one pass over what remains of the matrix (f64.BidiagPass). The vector of the
+// left reflector is a combination of the matrix with the right one already applied, and the product
+// with it is formed before it is normalised; so the two products of a step and the two updates of
+// the step before need each row once (G. W. Howell et al., Cache efficient bidiagonalization using
+// BLAS 2.5 operators, ACM Trans. Math. Softw. 34 (2008) 14). 8n³/3 operations for a square matrix;
+// backward stable like tridiag.
 type bidiag struct {
 	m, n       int
 	exp        int       // A = 2^exp · (the matrix reduced)
@@ -36,9 +35,8 @@ type bidiag struct {
 	blk        block
 }
 
-// reduce computes the reduction of a, or of its transpose if it has more rows
-// than columns, or returns ErrNotFinite. Left reflectors are kept if vectors is
-// set.
+// reduce computes the reduction of a, or of its transpose if it has more rows than columns, or
+// returns ErrNotFinite. Left reflectors are kept if vectors is set.
 func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 	m, n := a.Dims()
 	data, stride := a.Raw()
@@ -107,11 +105,10 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 	return nil
 }
 
-// leftUpdate ends a step of the reduction. row is the first row below, p the
-// right reflector, r the product of the rows with the column c to be
-// annihilated, neither with that reflector applied: that adds −h·p to row and
-// −f·p to r. What makes tau·Aᵀ·u of r is to subtract beta times the row and to
-// multiply by g; the row, updated, then loses just that, u being 1 there.
+// leftUpdate ends a step of the reduction. row is the first row below, p the right reflector, r the
+// product of the rows with the column c to be annihilated, neither with that reflector applied:
+// that adds −h·p to row and −f·p to r. What makes tau·Aᵀ·u of r is to subtract beta times the row
+// and to multiply by g; the row, updated, then loses just that, u being 1 there.
 func leftUpdate(r, row, p []float64, f, h, beta, g float64) {
 	row, p = row[:len(r)], p[:len(r)]
 	for j, pj := range p {
@@ -171,8 +168,7 @@ func (b *bidiag) multiplyP(r int, c []float64, ldc int) {
 	}
 }
 
-// lastBlock returns where the last block of n reflectors begins, a negative number for
-// none.
+// lastBlock returns where the last block of n reflectors begins, a negative number for none.
 func lastBlock(n int) int {
 	r := reflectors()
 	return (n-1+r)/r*r - r

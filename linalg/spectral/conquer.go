@@ -16,16 +16,14 @@ import (
 //
 //	T = diag(T₁, T₂) + ρ·u·uᵀ,
 //
-// each half is solved, and the eigenvalues of the whole are those of
-// diag(D₁, D₂) + ρ·z·zᵀ, z = diag(Q₁, Q₂)ᵀ·u: the roots of the secular equation.
-// Entries of z that are negligible and pairs of equal diagonal entries are
-// deflated. The vectors come from the entries of z recomputed out of the roots
-// (Löwner's formula), for which the roots are exact; so they are orthogonal to
-// working precision whatever the gaps.
+// each half is solved, and the eigenvalues of the whole are those of diag(D₁, D₂) + ρ·z·zᵀ, z =
+// diag(Q₁, Q₂)ᵀ·u: the roots of the secular equation. Entries of z that are negligible and pairs of
+// equal diagonal entries are deflated. The vectors come from the entries of z recomputed out of the
+// roots (Löwner's formula), for which the roots are exact; so they are orthogonal to working
+// precision whatever the gaps.
 //
-// M. Gu and S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191;
-// deflation as in J. Dongarra and D. C. Sorensen, SIAM J. Sci. Stat. Comput. 8
-// (1987) 139–154.
+// M. Gu and S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191; deflation as in J.
+// Dongarra and D. C. Sorensen, SIAM J. Sci. Stat. Comput. 8 (1987) 139–154.
 type conquer struct {
 	n    int
 	w    []float64 // n×n, rows are eigenvectors of the blocks solved so far
@@ -51,9 +49,8 @@ const (
 	rightRow
 )
 
-// solve returns the eigenvectors, as rows, of the tridiagonal matrix with
-// diagonal d and subdiagonal e, of size about 1; d becomes the eigenvalues, in
-// the order of the rows.
+// solve returns the eigenvectors, as rows, of the tridiagonal matrix with diagonal d and
+// subdiagonal e, of size about 1; d becomes the eigenvalues, in the order of the rows.
 func (c *conquer) solve(d, e []float64) []float64 {
 	n := len(d)
 	c.n, c.d = n, d
@@ -97,8 +94,7 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	n, w := c.n, c.w
 	nb := hi - lo
 	d, z := c.d[lo:hi], c.z[:nb]
-	// z: last entries of the left vectors, first ones of the right. Its norm is
-	// √2: normalise.
+	// z: last entries of the left vectors, first ones of the right. Its norm is √2: normalise.
 	sign := math.Copysign(math.Sqrt(0.5), rho)
 	for i := range z {
 		row := w[(lo+i)*n:]
@@ -180,9 +176,8 @@ func (c *conquer) assemble(lo, mid, hi, k, nd int) {
 	copy(d, lam)
 }
 
-// deflate splits the rows of the block, in the order ord of their diagonal
-// entries, into k that enter the secular equation, in c.src, and nd that are
-// eigenvectors already, in c.defl.
+// deflate splits the rows of the block, in the order ord of their diagonal entries, into k that
+// enter the secular equation, in c.src, and nd that are eigenvectors already, in c.defl.
 func (c *conquer) deflate(lo, hi int, rho float64, ord []int) (k, nd int) {
 	n, w := c.n, c.w
 	d, z := c.d[lo:hi], c.z
@@ -223,9 +218,8 @@ func (c *conquer) deflate(lo, hi int, rho float64, ord []int) (k, nd int) {
 	return k, nd
 }
 
-// rankOneVectors overwrites row j of c.s, the differences dl − λ_j, with the
-// eigenvector of diag(dl) + ρ·ẑ·ẑᵀ for λ_j. The ẑ for which the roots are exact
-// is, up to a factor common to all,
+// rankOneVectors overwrites row j of c.s, the differences dl − λ_j, with the eigenvector of
+// diag(dl) + ρ·ẑ·ẑᵀ for λ_j. The ẑ for which the roots are exact is, up to a factor common to all,
 //
 //	ẑ_i² = (λ_i − dl_i)·Π_{j≠i} (λ_j − dl_i)/(dl_j − dl_i).
 func (c *conquer) rankOneVectors(k int) {

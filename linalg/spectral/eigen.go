@@ -14,11 +14,10 @@ import (
 // eigenvectors and eigenvalues in ascending order. The zero value is ready for Factorize. An
 // EigenSym keeps its memory: decomposing again at a size it has seen does not allocate.
 //
-// The matrix is reduced to tridiagonal form by Householder reflectors. Values
-// alone come from the root-free QL iteration, values and vectors from divide and
-// conquer. Computed values are within a small multiple of n·u·‖A‖ of exact ones,
-// ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small: small eigenvalues of a matrix with
-// large ones have no relative accuracy.
+// The matrix is reduced to tridiagonal form by Householder reflectors. Values alone come from the
+// root-free QL iteration, values and vectors from divide and conquer. Computed values are within a
+// small multiple of n·u·‖A‖ of exact ones, ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small: small
+// eigenvalues of a matrix with large ones have no relative accuracy.
 type EigenSym struct {
 	values []float64
 	rows   []float64 // row k is eigenvector k; empty after FactorizeValues
@@ -84,9 +83,8 @@ func (e *EigenSym) FactorizeValues(a *linalg.Sym) error {
 // the receiver: for reading, and until the next factorisation.
 func (e *EigenSym) Values() []float64 { return e.values }
 
-// VectorsTo makes the columns of the n×n matrix dst the eigenvectors, in the
-// order of Values. The sign of each is arbitrary. It panics if they were not
-// computed.
+// VectorsTo makes the columns of the n×n matrix dst the eigenvectors, in the order of Values. The
+// sign of each is arbitrary. It panics if they were not computed.
 func (e *EigenSym) VectorsTo(dst *linalg.Dense) {
 	n := e.needVectors("VectorsTo")
 	dst.Resize(n, n)
@@ -129,9 +127,8 @@ func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 // Pal, Walker and Kahan, which works on squares of e and takes no square root but
 // that of the shift. Entries must be of size about 1.
 //
-// An off-diagonal entry is neglected when it is below u/2 times the norm. Each
-// value so carries an absolute error of a few u times the norm and of as many
-// for each sweep.
+// An off-diagonal entry is neglected when it is below u/2 times the norm. Each value so carries an
+// absolute error of a few u times the norm and of as many for each sweep.
 func tridiagValues(d, e []float64) error {
 	tol := 0x1p-54 * math.Max(f64.Magnitude(d), f64.Magnitude(e))
 	tol *= tol
@@ -188,8 +185,7 @@ func wilkinson(a, b, c float64) float64 {
 	return a - b/(s+math.Copysign(math.Hypot(s, 1), s))
 }
 
-// qlSweep performs one root-free QL sweep with shift sigma, from the last entry
-// to the first.
+// qlSweep performs one root-free QL sweep with shift sigma, from the last entry to the first.
 func qlSweep(d, e []float64, sigma float64) {
 	m := len(e)
 	c, s := 1.0, 0.0

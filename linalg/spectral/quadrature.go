@@ -15,9 +15,8 @@ import (
 //	t_j = (j − ½)·K/n,   s_j = sc²(t_j | m)/kappa,
 //	w_j = 2·K/(π·n·√kappa) · dn(t_j | m)/cn²(t_j | m).
 //
-// N. Hale, N. J. Higham and L. N. Trefethen, Computing A^α, log(A), and related
-// matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008)
-// 2505–2523, method 3.
+// N. Hale, N. J. Higham and L. N. Trefethen, Computing A^α, log(A), and related matrix functions by
+// contour integrals, SIAM J. Numer. Anal. 46 (2008) 2505–2523, method 3.
 type poleTable struct {
 	kappa float64
 	s, w  []float64
@@ -30,11 +29,10 @@ func newTable(n int, root float64) func() *poleTable {
 	return sync.OnceValue(func() *poleTable { return makePoles(n, root) })
 }
 
-// makePoles computes a table for an even n, correctly rounded but for chance, by theta
-// functions of the imaginary argument i·t_j and the nome q of 1 − m, which is small: their
-// series, in twice the precision, have few terms, all powers of r = q^(1/4n)
-// (M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 1964, 16.20, 16.36
-// and 17.3).
+// makePoles computes a table for an even n, correctly rounded but for chance, by theta functions of
+// the imaginary argument i·t_j and the nome q of 1 − m, which is small: their series, in twice the
+// precision, have few terms, all powers of r = q^(1/4n) (M. Abramowitz and I. A. Stegun, Handbook
+// of Mathematical Functions, 1964, 16.20, 16.36 and 17.3).
 func makePoles(n int, root float64) *poleTable {
 	one, root1 := double{hi: 1}, double{hi: 1}.div(double{hi: root})
 	m1 := root1.mul(root1)
@@ -83,10 +81,9 @@ func polesFor(kappa float64) (t *poleTable) {
 	return t
 }
 
-// inverseTrace returns tr (BᵀB)⁻¹ = Σ 1/σ_i² for the upper bidiagonal matrix B
-// with squared diagonal a2 and squared superdiagonal b2, by a recurrence of
-// positive terms: with ρ_n = a_n², ρ_i = a_i²·ρ_{i+1}/(b_i² + ρ_{i+1}) it is
-// Σ 1/ρ_i. It is +Inf if B is singular or close to it.
+// inverseTrace returns tr (BᵀB)⁻¹ = Σ 1/σ_i² for the upper bidiagonal matrix B with squared
+// diagonal a2 and squared superdiagonal b2, by a recurrence of positive terms: with ρ_n = a_n², ρ_i
+// = a_i²·ρ_{i+1}/(b_i² + ρ_{i+1}) it is Σ 1/ρ_i. It is +Inf if B is singular or close to it.
 func inverseTrace(a2, b2 []float64) float64 {
 	var sum, rho float64
 	for i := len(a2) - 1; i >= 0; i-- {

@@ -7,9 +7,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// RootPSD computes square roots of symmetric positive semi-definite matrices. The
-// zero value is ready. It keeps its memory: at a size it has seen it does not
-// allocate.
+// RootPSD computes square roots of symmetric positive semi-definite matrices. The zero value is
+// ready. It keeps its memory: at a size it has seen it does not allocate.
 //
 // The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky factor, T^½ is
 // formed from 24 to 192 poles, T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹, and transformed back by Q; the
@@ -64,8 +63,7 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	return nil
 }
 
-// Clamped returns the most negative eigenvalue that the latest call of SqrtTo
-// counted as 0, or 0.
+// Clamped returns the most negative eigenvalue that the latest call of SqrtTo counted as 0, or 0.
 func (r *RootPSD) Clamped() float64 { return r.clamped }
 
 // bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of
@@ -113,12 +111,11 @@ func (r *RootPSD) bidiagonal() *poleTable {
 	return nil
 }
 
-// FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ
-// for a symmetric positive semi-definite matrix: the Cholesky factor if a is
-// numerically definite, else the triangle of the LQ factorisation of V·Λ^½ from
-// the eigen decomposition, with negative eigenvalues counted as 0. The most
-// negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of
-// n·u·‖a‖ and of |clamped|. It returns the errors of EigenSym.Factorize.
+// FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ for a symmetric
+// positive semi-definite matrix: the Cholesky factor if a is numerically definite, else the
+// triangle of the LQ factorisation of V·Λ^½ from the eigen decomposition, with negative eigenvalues
+// counted as 0. The most negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple
+// of n·u·‖a‖ and of |clamped|. It returns the errors of EigenSym.Factorize.
 func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	var c linalg.Cholesky
 	if c.Factorize(a) == nil {

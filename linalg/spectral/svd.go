@@ -9,14 +9,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// SVD computes what belongs to the singular value decomposition of a general
-// matrix: the sum of the singular values, the values, the orthogonal polar
-// factor. The zero value is ready. It holds the scratch memory of its methods:
-// at a size it has seen they do not allocate.
+// SVD computes what belongs to the singular value decomposition of a general matrix: the sum of the
+// singular values, the values, the orthogonal polar factor. The zero value is ready. It holds the
+// scratch memory of its methods: at a size it has seen they do not allocate.
 //
-// All go through a reduction to bidiagonal form, which is backward stable: the
-// singular values of the bidiagonal matrix are those of a within a small
-// multiple of n·u·‖a‖.
+// All go through a reduction to bidiagonal form, which is backward stable: the singular values of
+// the bidiagonal matrix are those of a within a small multiple of n·u·‖a‖.
 type SVD struct {
 	bi     bidiag
 	a2, b2 []float64 // see prepare
@@ -47,9 +45,8 @@ func (d *SVD) NuclearNorm(a *linalg.Dense) float64 {
 	return math.Ldexp(f64.PoleSum(d.a2, d.b2, t.s, t.w, d.work), d.bi.exp)
 }
 
-// prepare scales the bidiagonal matrix to norm at most 1, accounted for in
-// bi.exp, sets a2 and b2 to the squares of its entries and returns the poles for its
-// condition, nil for a zero matrix.
+// prepare scales the bidiagonal matrix to norm at most 1, accounted for in bi.exp, sets a2 and b2
+// to the squares of its entries and returns the poles for its condition, nil for a zero matrix.
 func (d *SVD) prepare() *poleTable {
 	if !d.bi.normalise() {
 		return nil

@@ -16,11 +16,10 @@ import (
 // H_k acting on entries 0 to k−1. The matrix is scaled by a power of two to
 // entries of at most 1 first, so that nothing overflows.
 //
-// Every column costs one pass over what remains of the lower triangle: the
-// rank-two update of the last step and the matrix-vector product of this one are
-// done together (f64.SymPass). 4n³/3 operations; the computed T and the product
-// Q of exact reflectors satisfy ‖A + E − Q·T·Qᵀ‖ = 0, ‖E‖_F ≤ c·n·u·‖A‖_F
-// (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 19.3).
+// Every column costs one pass over what remains of the lower triangle: the rank-two update of the
+// last step and the matrix-vector product of this one are done together (f64.SymPass). 4n³/3
+// operations; the computed T and the product Q of exact reflectors satisfy ‖A + E − Q·T·Qᵀ‖ = 0,
+// ‖E‖_F ≤ c·n·u·‖A‖_F (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 19.3).
 type tridiag struct {
 	n   int
 	exp int       // A = 2^exp · (the matrix reduced)
@@ -96,8 +95,7 @@ func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
 //
 //	Hᵀ·S·H = S − Z·Wᵀ − W·Zᵀ
 //
-// in the rows and columns H acts on, and S − X·Wᵀ in those of its columns alone.
-// 2n³ operations.
+// in the rows and columns H acts on, and S − X·Wᵀ in those of its columns alone. 2n³ operations.
 func (t *tridiag) congruence(s []float64, lds int) {
 	n := t.n
 	for k := 1; k < n; k += reflectors() {

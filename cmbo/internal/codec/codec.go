@@ -35,8 +35,7 @@ func Corrupt(err error) error {
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
 }
 
-// Limits bound what decoding may take: see PriorLimits of package cmbo, which has
-// the same fields.
+// Limits bound what decoding may take: see PriorLimits of package cmbo, which has the same fields.
 type Limits struct {
 	Bytes                              int64
 	Tasks, TaskRows, TotalRows, Points int
@@ -410,8 +409,7 @@ func (d *Decoder) Points(dim int) *linalg.Dense {
 	return m
 }
 
-// Context writes descriptors by name, each a float64 or a string, as Decoder.Context reads
-// them.
+// Context writes descriptors by name, each a float64 or a string, as Decoder.Context reads them.
 func (e *Encoder) Context(c map[string]any) {
 	e.Texts(slices.Sorted(maps.Keys(c)))
 	for _, name := range slices.Sorted(maps.Keys(c)) {

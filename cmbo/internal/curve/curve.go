@@ -58,8 +58,7 @@ type Evaluations struct {
 	Curves []Curve
 }
 
-// Past is what the curves of past tasks say. It is safe for concurrent use; nil stands for
-// no past.
+// Past is what the curves of past tasks say. It is safe for concurrent use; nil stands for no past.
 type Past struct {
 	floor float64 // the lowest on the tasks' scales
 	tasks []scaled

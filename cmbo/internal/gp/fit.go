@@ -155,9 +155,8 @@ func RefitCount(n int) int {
 	return n - n%every
 }
 
-// Fits finds and keeps the hyperparameters of a run, whose kernel has the form of
-// Template. The seed of a search follows from Seed and the number of observations
-// it is made to.
+// Fits finds and keeps the hyperparameters of a run, whose kernel has the form of Template. The
+// seed of a search follows from Seed and the number of observations it is made to.
 type Fits struct {
 	Template kernel.Kernel
 	// Other is another form, of another number of parameters, that is fitted too; the
@@ -252,8 +251,7 @@ func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense,
 	return points.Pick(x, rows), pick(y), pick(variances)
 }
 
-// form returns the one of Template and Other that has n parameters, Template if
-// neither has.
+// form returns the one of Template and Other that has n parameters, Template if neither has.
 func (f *Fits) form(n int) kernel.Kernel {
 	if f.Other != nil && f.Other.NumParams() == n {
 		return f.Other

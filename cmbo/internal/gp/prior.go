@@ -7,8 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Function is a Gaussian process known by its moments. Its methods may run
-// concurrently.
+// A Function is a Gaussian process known by its moments. Its methods may run concurrently.
 type Function interface {
 	// Moments sets mean and variance to those at the rows of x; either may be nil.
 	Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error

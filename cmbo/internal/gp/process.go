@@ -12,9 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Process is a Gaussian process: a [Function] conditioned on noisy values at points,
-// none at first, and itself a Function. Moments are those of the function, noise is not
-// added to them.
+// Process is a Gaussian process: a [Function] conditioned on noisy values at points, none at first,
+// and itself a Function. Moments are those of the function, noise is not added to them.
 //
 // Condition, Extend and Reset change a Process; the other methods may run
 // concurrently. After an error the process is its prior.
@@ -69,10 +68,9 @@ func (p *Process) Condition(ctx context.Context, x *linalg.Dense, y, noise []flo
 	return nil
 }
 
-// Extend is Condition that keeps the part of the factor that belongs to the first
-// points, as far as they and their noise variances are those before, and adds the
-// others row by row. What comes out does not depend on the steps in which the
-// observations came.
+// Extend is Condition that keeps the part of the factor that belongs to the first points, as far as
+// they and their noise variances are those before, and adds the others row by row. What comes out
+// does not depend on the steps in which the observations came.
 func (p *Process) Extend(ctx context.Context, x *linalg.Dense, y, noise []float64) error {
 	same := points.Same(p.x, x)
 	p.x = nil
@@ -93,9 +91,8 @@ func (p *Process) Extend(ctx context.Context, x *linalg.Dense, y, noise []float6
 	return nil
 }
 
-// WithPending returns p with pending points counted as evaluated with noise of the
-// given variance: the predicted mean as the value leaves all means as they are. p
-// itself stays as it is.
+// WithPending returns p with pending points counted as evaluated with noise of the given variance:
+// the predicted mean as the value leaves all means as they are. p itself stays as it is.
 func (p *Process) WithPending(ctx context.Context, pending *linalg.Dense, noise float64) (*Process, error) {
 	n := points.Len(pending)
 	if n == 0 {
@@ -186,9 +183,8 @@ func (p *Process) Joint(ctx context.Context, mean []float64, cov *linalg.Sym, x,
 	return err
 }
 
-// Whiten makes v what the moments at the rows of x follow from, L⁻¹·k(X, x): for
-// callers that ask for several of them. MomentsFrom, CovFrom and gramFrom are
-// Moments, Cov and Gram given it.
+// Whiten makes v what the moments at the rows of x follow from, L⁻¹·k(X, x): for callers that ask
+// for several of them. MomentsFrom, CovFrom and gramFrom are Moments, Cov and Gram given it.
 func (p *Process) Whiten(ctx context.Context, v, x *linalg.Dense) error {
 	if p.x == nil {
 		v.Resize(0, points.Len(x))

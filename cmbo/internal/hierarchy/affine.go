@@ -107,9 +107,8 @@ func (p affinePrior) in(unit float64) affinePrior {
 	return p
 }
 
-// unitFor returns what to divide values by so that their squares stay finite: the
-// tasks' scale, or, for values out of all proportion to it, their own; a power of
-// two, so that nothing is rounded.
+// unitFor returns what to divide values by so that their squares stay finite: the tasks' scale, or,
+// for values out of all proportion to it, their own; a power of two, so that nothing is rounded.
 func (p *affinePrior) unitFor(y []float64) float64 {
 	unit := math.Exp(p.logScale)
 	var top float64
@@ -133,10 +132,9 @@ type node struct {
 // next to nothing, and nothing would then speak against the past, so as long as there is
 // no other value scales below the tasks' mean one are left out.
 //
-// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the
-// sum over nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and
-// 100 values. Nodes come closer as 1/√t, which keeps it below .004 as long as maxNodes
-// suffice.
+// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over
+// nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes
+// come closer as 1/√t, which keeps it below .004 as long as maxNodes suffice.
 func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}
@@ -234,9 +232,8 @@ type part struct {
 type affinePosterior struct {
 	evidence float64 // log density of the values, up to a constant
 	all      part    // of mass 1
-	// parts are narrow in s, and in the order of the scales: a scale's uncertainty makes a
-	// low prediction uncertain, but downwards only, which a single pair of moments does not
-	// show.
+	// parts are narrow in s, and in the order of the scales: a scale's uncertainty makes a low
+	// prediction uncertain, but downwards only, which a single pair of moments does not show.
 	parts      []part
 	reversed   float64 // mass of negative scales
 	otherUnits float64 // mass of offsets out of all proportion

@@ -22,11 +22,9 @@ type Task struct {
 	ID string
 	X  *linalg.Dense
 	Z  []float64
-	// Noise holds the noise variances of Z, 0 where one is not known; nil stands
-	// for none known.
+	// Noise holds the noise variances of Z, 0 where one is not known; nil stands for none known.
 	Noise []float64
-	// Failed is the number of points, the last ones, whose evaluation failed: see
-	// WithFailed.
+	// Failed is the number of points, the last ones, whose evaluation failed: see WithFailed.
 	Failed int
 	// Shift and Scale are what was taken off the raw values and what they were then
 	// divided by: their prior is that of the target's offset and scale.
@@ -60,10 +58,9 @@ func (t *Task) some(n int, seed uint64) *Task {
 	return out
 }
 
-// fitBase maximises the sum of the tasks' log marginal likelihoods over the
-// template's parameters, the mean and the noise variance, lengths having a wide
-// log-normal prior. Where all noise variances are given the likelihood says nothing of
-// others, which count as their median.
+// fitBase maximises the sum of the tasks' log marginal likelihoods over the template's parameters,
+// the mean and the noise variance, lengths having a wide log-normal prior. Where all noise
+// variances are given the likelihood says nothing of others, which count as their median.
 func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	template := s.Kernel
 	lo, hi, pull := s.box()

@@ -223,10 +223,9 @@ const longFrom = 1
 // the order of its additions does not depend on the number of cores.
 const chunks = 8
 
-// EM learns the moments of tasks on the points z: it makes steps of EM
-// from the base process, each drawn to the base kernel's matrix of the same trace by
-// the share shrink. Points off z have weights on all of it. It returns the log
-// likelihood before each step.
+// EM learns the moments of tasks on the points z: it makes steps of EM from the base process, each
+// drawn to the base kernel's matrix of the same trace by the share shrink. Points off z have
+// weights on all of it. It returns the log likelihood before each step.
 func EM(
 	ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int,
 ) (Moments, []float64, error) {

@@ -13,8 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Model is what was learned of past tasks. It is immutable and safe for
-// concurrent use.
+// A Model is what was learned of past tasks. It is immutable and safe for concurrent use.
 //
 // Few tasks do not tell how long the lengths of their base process are. There is a second model of
 // the same tasks then, whose base process has lengths closer to the template's, and a run

@@ -10,8 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// located are points carried to the grid: one that was told, a task's, or a block of
-// candidates.
+// located are points carried to the grid: one that was told, a task's, or a block of candidates.
 type located struct {
 	x       *linalg.Dense // a row a point
 	idx     [][]int       // grid points that carry each, one for a point of the grid

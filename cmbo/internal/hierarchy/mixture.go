@@ -88,12 +88,11 @@ func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) 
 	return nil
 }
 
-// lowOf returns what makes differences between low values of a run as small as those of the
-// tasks were made. The best value is one that is so beyond its noise. The run's values spread
-// more widely, as they come before they are compressed; those of more than ownUnit times the
-// tasks' deviation are in a unit of their own. All values are seen anew when one of the two
-// changes, so that the unit does by powers of two and the knee by quarters of its distance from
-// the best value.
+// lowOf returns what makes differences between low values of a run as small as those of the tasks
+// were made. The best value is one that is so beyond its noise. The run's values spread more
+// widely, as they come before they are compressed; those of more than ownUnit times the tasks'
+// deviation are in a unit of their own. All values are seen anew when one of the two changes, so
+// that the unit does by powers of two and the knee by quarters of its distance from the best value.
 func (m *Model) lowOf(y, given []float64) scaling.Low {
 	if m.near == 0 || len(y) == 0 {
 		return scaling.Low{}

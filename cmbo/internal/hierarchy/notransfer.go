@@ -14,9 +14,8 @@ type noTransfer struct {
 	factor, specific float64 // the latter is the process's variance
 }
 
-// noTransfers gives the process the variance of what transfers with the largest process
-// beside: of values that none of them follows, the hypothesis of the largest variance would
-// have the mass.
+// noTransfers gives the process the variance of what transfers with the largest process beside: of
+// values that none of them follows, the hypothesis of the largest variance would have the mass.
 func noTransfers(m *Model, s *Settings) []hypothesis {
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
 	return []hypothesis{&noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, m.specificVariance()}}

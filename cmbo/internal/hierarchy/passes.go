@@ -75,8 +75,7 @@ func (p *Pass) Equal(q *Pass) bool {
 	return false
 }
 
-// Encode writes p as DecodePass reads it. It fails if the kernel has no
-// description.
+// Encode writes p as DecodePass reads it. It fails if the kernel has no description.
 func (p *Pass) Encode(e *codec.Encoder) error {
 	if err := p.grid.encode(e); err != nil {
 		return err
@@ -85,8 +84,7 @@ func (p *Pass) Encode(e *codec.Encoder) error {
 	return nil
 }
 
-// DecodePass reads a pass over points of dim coordinates. What is wrong with
-// the bytes is in d.Err.
+// DecodePass reads a pass over points of dim coordinates. What is wrong with the bytes is in d.Err.
 func DecodePass(d *codec.Decoder, dim int) (*Pass, error) {
 	g, err := decodeGrid(d, dim)
 	if err != nil {
@@ -99,10 +97,9 @@ func DecodePass(d *codec.Decoder, dim int) (*Pass, error) {
 // MaxTasks is the number of tasks of a Tally, at most.
 const MaxTasks = exactsum.MaxTerms
 
-// A Tally sums what a step of EM needs of tasks: the log likelihood, Σ Bᵀ·α and the
-// lower triangle of Σ Bᵀ·(A⁻¹ − α·αᵀ)·B. The contribution of each task is rounded once and
-// sums are exact, so that the order of the tasks and of merges does not change a bit.
-// It serves one goroutine at a time.
+// A Tally sums what a step of EM needs of tasks: the log likelihood, Σ Bᵀ·α and the lower triangle
+// of Σ Bᵀ·(A⁻¹ − α·αᵀ)·B. The contribution of each task is rounded once and sums are exact, so that
+// the order of the tasks and of merges does not change a bit. It serves one goroutine at a time.
 type Tally struct {
 	of  *Pass
 	sum *exactsum.Sum
@@ -128,10 +125,9 @@ func (p *Pass) entries() int {
 // ErrSumRange: what a task contributes to the sums of EM is beyond their range.
 var ErrSumRange = errors.New("beyond the range of exact sums")
 
-// Add adds a task. It fails, changing nothing, if the task's covariance is singular under
-// every jitter, or with ErrSumRange. With n points that touch r points of the grid, m each,
-// it takes O(n³ + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of
-// them.
+// Add adds a task. It fails, changing nothing, if the task's covariance is singular under every
+// jitter, or with ErrSumRange. With n points that touch r points of the grid, m each, it takes O(n³
+// + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of them.
 func (t *Tally) Add(task *Task) error {
 	c, err := t.of.grid.carryTask(task)
 	if err != nil {
@@ -165,9 +161,8 @@ func (t *Tally) Add(task *Task) error {
 	return nil
 }
 
-// narrow returns the grid points that carry a task, ascending, makes near the moments of
-// these alone, and c's indices those among them. Where most of the grid carries it, it
-// returns the whole.
+// narrow returns the grid points that carry a task, ascending, makes near the moments of these
+// alone, and c's indices those among them. Where most of the grid carries it, it returns the whole.
 func (t *Tally) narrow(c *carried) (touched []int) {
 	at := t.of.at
 	t.row = resize(t.row, len(at.Mean))

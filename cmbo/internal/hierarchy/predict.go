@@ -46,8 +46,7 @@ func (r *mixture) predicting() (ks []weighted) {
 	return ks
 }
 
-// withoutTransfer returns the member without transfer, whatever its mass, all where there is
-// none.
+// withoutTransfer returns the member without transfer, whatever its mass, all where there is none.
 func (r *mixture) withoutTransfer() []weighted {
 	i := slices.IndexFunc(r.all, func(k *member) bool { return !k.transfers })
 	if i < 0 {

@@ -161,8 +161,7 @@ func otherLevel(_ int, f float64, dev, off []float64) float64 {
 	return math.Exp(-off[1])*f - off[0]*math.Exp(-dev[1])
 }
 
-// gather returns the deviations and descriptors of the tasks that have any, or of a sample of
-// them.
+// gather returns the deviations and descriptors of the tasks that have any, or of a sample of them.
 func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err error) {
 	r = &Likeness{mean: m.pop.Mean, of: make(map[string]*descriptor)}
 	for _, t := range m.tasks {
@@ -411,11 +410,10 @@ func (r *Likeness) at(mean []float64, task map[string]any) *moved {
 	return out
 }
 
-// affineOf returns what the descriptors make of what is believed of offset and scale. ρ is
-// chosen by what it foretells, not by how far off that is: what is left of the variances is as
-// much as the errors of the tasks left out are of their deviations, with one imagined task more
-// that the others say nothing of, and in proportion to what is left for this task by the
-// model.
+// affineOf returns what the descriptors make of what is believed of offset and scale. ρ is chosen
+// by what it foretells, not by how far off that is: what is left of the variances is as much as the
+// errors of the tasks left out are of their deviations, with one imagined task more that the others
+// say nothing of, and in proportion to what is left for this task by the model.
 func (r *Likeness) affineOf(p affinePrior, task map[string]any) affinePrior {
 	at := r.at([]float64{0, 0}, task)
 	off, usual := r.errors()

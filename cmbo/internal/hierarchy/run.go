@@ -109,10 +109,9 @@ func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// Fit conditions the run on values y at the rows of x, with their noise variances
-// where they are known, 0 elsewhere, nil for none, and on points whose values are
-// awaited. It keeps what it knows of points that it was given before in the same
-// order.
+// Fit conditions the run on values y at the rows of x, with their noise variances where they are
+// known, 0 elsewhere, nil for none, and on points whose values are awaited. It keeps what it knows
+// of points that it was given before in the same order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
 	for _, s := range r.mixtures() {
 		if err := s.fit(ctx, x, y, given); err != nil {
@@ -210,9 +209,8 @@ func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func
 	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error { return s.expect(ctx, dst, f) }, meanOf)
 }
 
-// LogWithin writes the logarithm of the probability that the value measured at a row of x
-// lies between lo and hi, one of which may be infinite: the mean of that of all hypotheses'
-// parts.
+// LogWithin writes the logarithm of the probability that the value measured at a row of x lies
+// between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error {
 		return s.logWithin(ctx, dst, lo, hi)

@@ -28,8 +28,7 @@ func CommonScale(tasks []Task) (mean, sd float64) {
 	return mean, sd
 }
 
-// Standardize returns the tasks with mean taken off their values, which are then divided
-// by sd.
+// Standardize returns the tasks with mean taken off their values, which are then divided by sd.
 func Standardize(tasks []Task, mean, sd float64) []Task {
 	out := make([]Task, len(tasks))
 	for i, t := range tasks {

@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// MaxValue bounds measured values and variances, so that sums of squares stay
-// finite.
+// MaxValue bounds measured values and variances, so that sums of squares stay finite.
 const MaxValue = 1e150
 
 // Admitted reports whether v is a value that MaxValue bounds; NaN is not.
@@ -53,8 +52,7 @@ func Pick(x *linalg.Dense, rows []int) *linalg.Dense {
 	return out
 }
 
-// Join returns the rows of all xs, one list after the other. Any of them may be nil
-// or empty.
+// Join returns the rows of all xs, one list after the other. Any of them may be nil or empty.
 func Join(xs ...*linalg.Dense) *linalg.Dense {
 	n, dim := 0, 0
 	for _, x := range xs {
@@ -74,8 +72,7 @@ func Join(xs ...*linalg.Dense) *linalg.Dense {
 	return out
 }
 
-// Distinct returns the rows of all xs, at least one list, without repetitions and in
-// their order.
+// Distinct returns the rows of all xs, at least one list, without repetitions and in their order.
 func Distinct(xs ...*linalg.Dense) *linalg.Dense {
 	seen := make(map[string]bool, Len(xs[0]))
 	var flat []float64

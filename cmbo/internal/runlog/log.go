@@ -208,8 +208,7 @@ func (h *Log) Shown(trial int) space.Curve {
 	return c
 }
 
-// Pending lists the IDs of trials that are open: points a model counts as visited
-// without a value.
+// Pending lists the IDs of trials that are open: points a model counts as visited without a value.
 func (h *Log) Pending() []int {
 	var ids []int
 	for i, t := range h.Trials {
@@ -241,8 +240,7 @@ func (h *Log) Started() int {
 // observed, or cancelled since.
 func (h *Log) Proposable(key string) bool { return h.Used[key] == 0 }
 
-// Oriented returns the values of observations with larger being better, and their noise
-// variances.
+// Oriented returns the values of observations with larger being better, and their noise variances.
 func Oriented(rows []Observation, s scaling.Sense) (y, noise []float64) {
 	y, noise = make([]float64, len(rows)), make([]float64, len(rows))
 	for i, o := range rows {
@@ -290,8 +288,7 @@ func (h *Log) CheckReport(trial, step int, y float64) error {
 	return space.CheckValue(y)
 }
 
-// Best returns the index of the best observation that holds all limits, the first of
-// equals, or -1.
+// Best returns the index of the best observation that holds all limits, the first of equals, or -1.
 func (h *Log) Best(minimize bool) int { return h.best(minimize, h.Feasible) }
 
 // best returns the index of the best observation that counts, the first of equals, or -1.

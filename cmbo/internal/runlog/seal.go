@@ -88,10 +88,9 @@ const (
 	entryHead    = `{"sum":"0000000000000000","entry":{"event":`
 )
 
-// Torn reports whether b can be what is left of a line whose writing was
-// interrupted: its beginning, without its end of line, and perhaps zeros behind
-// it, with which file systems fill a block that was not written. The end of line
-// may be the first byte of such a block.
+// Torn reports whether b can be what is left of a line whose writing was interrupted: its
+// beginning, without its end of line, and perhaps zeros behind it, with which file systems fill a
+// block that was not written. The end of line may be the first byte of such a block.
 func Torn(b []byte, head string) bool {
 	line := bytes.TrimRight(b, "\x00")
 	for i, c := range line[:min(len(line), len(head))] {
@@ -107,8 +106,7 @@ func Torn(b []byte, head string) bool {
 	return int(d.InputOffset()) == len(line)
 }
 
-// openEntry returns the entry of the line that follows the line of sum last, and its
-// sum.
+// openEntry returns the entry of the line that follows the line of sum last, and its sum.
 func openEntry(last string, line []byte) (entry []byte, sum string, err error) {
 	var f journalEntry
 	if err := json.Unmarshal(line, &f); err != nil {

@@ -63,8 +63,7 @@ func (s Stored) checkForm(parts []string) error {
 	return nil
 }
 
-// Checks report what a model cannot have asked to be logged, nil where it asks for
-// nothing.
+// Checks report what a model cannot have asked to be logged, nil where it asks for nothing.
 type Checks struct {
 	State  func(state []float64) error  // of a proposal
 	Fitted func(params []float64) error // parameters

@@ -21,10 +21,9 @@ const fewestValues = 8
 // apart is how many times the range of the others lies between them and penalties.
 const apart = 10
 
-// RaiseLow returns y with values far below the others raised to where that begins, y
-// itself if there are none. Such values say that a point is bad, not how bad: a
-// penalty that stands for a crash, a loss that diverged. They would set a scale on
-// which all others look alike.
+// RaiseLow returns y with values far below the others raised to where that begins, y itself if
+// there are none. Such values say that a point is bad, not how bad: a penalty that stands for a
+// crash, a loss that diverged. They would set a scale on which all others look alike.
 //
 // The width is at least the one given, what is known of it otherwise, 0 for nothing.
 // Fewer than three values have no width, and fewer than eight none by themselves unless
@@ -154,10 +153,9 @@ func widthOf(sorted []float64) (best, width float64, from int) {
 	return best, best - sorted[from], from
 }
 
-// penalties returns how many of the values, in rising order, are penalties: at most three
-// quarters of them, so that three at least are none, that are closer to each other than to
-// the others, and from these many times the range that they have, or width where they are
-// all equal.
+// penalties returns how many of the values, in rising order, are penalties: at most three quarters
+// of them, so that three at least are none, that are closer to each other than to the others, and
+// from these many times the range that they have, or width where they are all equal.
 func penalties(sorted []float64, width float64) int {
 	n := len(sorted)
 	for k := min(n-3, 3*n/4); k > 0; k-- {

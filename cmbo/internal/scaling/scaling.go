@@ -28,8 +28,7 @@ func (p Policy) Scale(y, noise []float64) (scaled, variances []float64) {
 	return s.Z, s.NoiseVariances(noise)
 }
 
-// Values are values brought to a scale: Z replaces them, and near the data z =
-// (y - Shift)/Scale.
+// Values are values brought to a scale: Z replaces them, and near the data z = (y - Shift)/Scale.
 type Values struct {
 	Z            []float64
 	Shift, Scale float64
@@ -125,10 +124,9 @@ func (s *Values) copula(y []float64) {
 	}
 }
 
-// Back turns a scaled mean and standard deviation into the user's units. It
-// is exact for the linear policies. For Copula the mean is interpolated in the
-// table of scores and continued by the regression line beyond it, and the
-// deviation is multiplied by the line's slope.
+// Back turns a scaled mean and standard deviation into the user's units. It is exact for the linear
+// policies. For Copula the mean is interpolated in the table of scores and continued by the
+// regression line beyond it, and the deviation is multiplied by the line's slope.
 func (s *Values) Back(mean, sd float64) (float64, float64) {
 	if len(s.sortedY) > 1 {
 		z, y := s.sortedZ, s.sortedY
@@ -155,8 +153,7 @@ func (s *Values) NoiseVariances(noise []float64) []float64 {
 			if v == nil {
 				v = make([]float64, len(noise))
 			}
-			// Beyond that the value says nothing, and infinity would spoil
-			// what the others say.
+			// Beyond that the value says nothing, and infinity would spoil what the others say.
 			v[i] = min(x/s.Scale/s.Scale, points.MaxValue)
 		}
 	}

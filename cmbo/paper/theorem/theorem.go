@@ -16,11 +16,10 @@ type Inputs struct {
 	// that task's points, in the order given to Learn. Nil has them estimated:
 	// |μ − y| + beta·sd at each of the task's points, at its largest.
 	Gaps []float64
-	// Truth is f, if it is known, and Optimum the point where it is largest
-	// among those that could be proposed; with them the eta terms are exact.
-	// Without, they are bounded by Σ zeta_i·Norm·sd_i, sd_i the deviation of task
-	// i's posterior at the proposal and at the observations; at the optimum, which is
-	// not known then, the largest one of its prior.
+	// Truth is f, if it is known, and Optimum the point where it is largest among those that could
+	// be proposed; with them the eta terms are exact. Without, they are bounded by Σ
+	// zeta_i·Norm·sd_i, sd_i the deviation of task i's posterior at the proposal and at the
+	// observations; at the optimum, which is not known then, the largest one of its prior.
 	Truth   func(x []float64) float64
 	Optimum []float64
 	// NoiseFree says that the target's values carry no noise.
@@ -30,15 +29,13 @@ type Inputs struct {
 	GreedyGain bool
 }
 
-// A Bound is the paper's Theorem 1 evaluated for one proposal: an upper
-// bound on the instantaneous regret max f − f(x). It holds for geometric
-// centres and the UCB acquisition.
+// A Bound is the paper's Theorem 1 evaluated for one proposal: an upper bound on the instantaneous
+// regret max f − f(x). It holds for geometric centres and the UCB acquisition.
 type Bound struct {
 	// Trial is the proposal, Observations the number of points the posterior
 	// that chose it was conditioned on.
 	Trial, Observations int
-	// Xi is the multiplier of UCB and SD the posterior's standard deviation at
-	// the proposal.
+	// Xi is the multiplier of UCB and SD the posterior's standard deviation at the proposal.
 	Xi, SD float64
 	// InformationGain is ½·ln det(I + K0/σ²), or the greedy bound asked for.
 	InformationGain float64
@@ -49,8 +46,7 @@ type Bound struct {
 	EtaOptimum, EtaChosen, EtaNorm float64
 	// EtaExact says that the three are η itself and not bounds.
 	EtaExact bool
-	// Printed is the theorem as the paper states it, Corrected as its proof
-	// supports it.
+	// Printed is the theorem as the paper states it, Corrected as its proof supports it.
 	Printed, Corrected Terms
 }
 
@@ -70,13 +66,11 @@ type Bound struct {
 // linearly parametrized control problems, PhD thesis, Alberta 2012, theorem
 // 3.11).
 //
-// (b) k0(X, x) has one entry per observation of the target, each a covariance
-// of at most v_i in size, v_i the prior variance of task i's process: ω =
-// 2·√t·Σ ζ'_i·v_i/σ² and ι = 2 + ω·√t.
+// (b) k0(X, x) has one entry per observation of the target, each a covariance of at most v_i in
+// size, v_i the prior variance of task i's process: ω = 2·√t·Σ ζ'_i·v_i/σ² and ι = 2 + ω·√t.
 //
-// (c) α is scaled by v_i and uses each task's own noise variance; and the
-// target's noise, which the proof drops, adds ω·√t·√(2σ²·ln(8t/δ)) to the
-// bracket unless values are free of noise.
+// (c) α is scaled by v_i and uses each task's own noise variance; and the target's noise, which the
+// proof drops, adds ω·√t·√(2σ²·ln(8t/δ)) to the bracket unless values are free of noise.
 //
 // (d) The chain of the proof, done without loss, ends in 2β·sd(x) instead of
 // (ξ+β)·sd(x), which is smaller where ξ < β and then not a bound; and with the
@@ -99,7 +93,6 @@ type Terms struct {
 	Bound float64
 	// Probability is a lower bound on the chance that Bound holds.
 	Probability float64
-	// Applies is false where the form does not hold as a bound: as printed,
-	// where Xi < Beta.
+	// Applies is false where the form does not hold as a bound: as printed, where Xi < Beta.
 	Applies bool
 }

@@ -2,8 +2,7 @@ package main
 
 import "fmt"
 
-// dotRows is the number of rows of A in a tile of inner products with four rows
-// of B.
+// dotRows is the number of rows of A in a tile of inner products with four rows of B.
 func (g *gen) dotRows() int {
 	if g.wide() {
 		return 4
@@ -16,10 +15,9 @@ var (
 	dotB = []string{"DI", "R8", "R9", "R12"}
 )
 
-// dotTile leaves in register 4r+c the partial sums, lane by lane, of the products
-// of row r of A with row c of B over the bytes from 0 to R11, a multiple of the
-// vector, and if mask is not empty over one vector more under the mask. R10 is
-// the index.
+// dotTile leaves in register 4r+c the partial sums, lane by lane, of the products of row r of A
+// with row c of B over the bytes from 0 to R11, a multiple of the vector, and if mask is not empty
+// over one vector more under the mask. R10 is the index.
 func (g *gen) dotTile(name, mask string, rows, cols int) {
 	w := g.w
 	ra, rb := 4*rows, 4*rows+rows
@@ -59,10 +57,9 @@ func (g *gen) dotTile(name, mask string, rows, cols int) {
 	}
 }
 
-// dotReduce adds up the lanes of what dotTile left. On AVX-512 the four sums of
-// rows 2i and 2i+1 end up in the halves of register 8i, on AVX2 those of row i in
-// register 4i. A lane is added to its neighbour, then such pairs, so that the
-// order does not depend on the tile.
+// dotReduce adds up the lanes of what dotTile left. On AVX-512 the four sums of rows 2i and 2i+1
+// end up in the halves of register 8i, on AVX2 those of row i in register 4i. A lane is added to
+// its neighbour, then such pairs, so that the order does not depend on the tile.
 func (g *gen) dotReduce(rows int) {
 	if !g.wide() {
 		for r := range rows {
@@ -85,10 +82,9 @@ func (g *gen) dotReduce(rows int) {
 	}
 }
 
-// pairs, halves and quarters are the steps of the sums over 8 lanes:
-// pairs makes [a0+a1 b0+b1 a2+a3 b2+b3 …], halves adds the upper half of such a
-// vector to the lower and puts two of these together, quarters does the same with
-// neighbouring 128-bit parts.
+// pairs, halves and quarters are the steps of the sums over 8 lanes: pairs makes [a0+a1 b0+b1 a2+a3
+// b2+b3 …], halves adds the upper half of such a vector to the lower and puts two of these
+// together, quarters does the same with neighbouring 128-bit parts.
 func (g *gen) pairs(a, b, dst, tmp int) {
 	g.p("VUNPCKLPD %s, %s, %s", g.v(b), g.v(a), g.v(tmp))
 	g.p("VUNPCKHPD %s, %s, %s", g.v(b), g.v(a), g.v(tmp+1))

@@ -8,8 +8,7 @@ const expDegree = 13
 // expConst is entry i of the table of constants.
 func expConst(i int) string { return fmt.Sprintf("%d(R9)", 8*i) }
 
-// expConstants loads what expBody needs: R9 and registers 8 to 12, on AVX2 also
-// 13 and 14.
+// expConstants loads what expBody needs: R9 and registers 8 to 12, on AVX2 also 13 and 14.
 func (g *gen) expConstants() {
 	g.p("LEAQ ·expTable(SB), R9")
 	// Order of the table: bounds, 1/ln 2, ln 2 in two parts, the magic numbers of
@@ -25,12 +24,11 @@ func (g *gen) expConstants() {
 
 // expBody leaves e^x of register 0 in register 2. Registers 0, 1 and 3 are lost.
 //
-// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing
-// through; k = x/ln 2 rounded to an integer; r = x − k·ln 2 in two steps, of which the
-// first is exact, ln 2 being split after 32 bits as in Cody and Waite; the Taylor
-// polynomial of degree expDegree in r by Horner's rule (its remainder is below 5e-18
-// for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also where the result is
-// denormal.
+// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing through; k = x/ln 2
+// rounded to an integer; r = x − k·ln 2 in two steps, of which the first is exact, ln 2 being split
+// after 32 bits as in Cody and Waite; the Taylor polynomial of degree expDegree in r by Horner's
+// rule (its remainder is below 5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also
+// where the result is denormal.
 func (g *gen) expBody() {
 	// A NaN is the second source of each: that one is returned.
 	g.p("VMAXPD %s, %s, %s", g.v(0), g.v(8), g.v(0))
@@ -69,8 +67,7 @@ func (g *gen) expBody() {
 	g.p("VMULPD Y1, Y2, Y2")
 }
 
-// radial evaluates covariance shapes. Shape f is eight numbers: a, h, b1, b2, g1,
-// g2, g3.
+// radial evaluates covariance shapes. Shape f is eight numbers: a, h, b1, b2, g1, g2, g3.
 func radial(g *gen, slopes bool) {
 	w := g.w
 	const common = `e = exp(−(a·r + h·r²)), r² = scale·sq, at

@@ -2,10 +2,9 @@
 //
 //	go -C gen run . ..
 //
-// One description of each kernel makes both tiers. A tier differs by the number
-// of lanes in a vector, the number of vector registers and the way lanes are
-// masked: by an opmask register (AVX-512), or by a vector register or a blend
-// (AVX2).
+// One description of each kernel makes both tiers. A tier differs by the number of lanes in a
+// vector, the number of vector registers and the way lanes are masked: by an opmask register
+// (AVX-512), or by a vector register or a blend (AVX2).
 package main
 
 import (
@@ -143,9 +142,8 @@ func (g *gen) zero(regs ...int) {
 	}
 }
 
-// laneMask makes a mask of the first n lanes, n ≤ w: in opmask register ki on
-// AVX-512, in vector register vi on AVX2. n is a register other than CX and is
-// kept; CX and tmp are lost.
+// laneMask makes a mask of the first n lanes, n ≤ w: in opmask register ki on AVX-512, in vector
+// register vi on AVX2. n is a register other than CX and is kept; CX and tmp are lost.
 func (g *gen) laneMask(n, tmp string, ki, vi int) string {
 	if g.wide() {
 		g.p("MOVQ %s, CX", n)

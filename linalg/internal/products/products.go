@@ -1,6 +1,5 @@
-// Package products holds what linalg and the packages below it make their operations of:
-// products on slices whose rows are shared between goroutines where that pays, and scratch
-// memory.
+// Package products holds what linalg and the packages below it make their operations of: products
+// on slices whose rows are shared between goroutines where that pays, and scratch memory.
 package products
 
 import (
@@ -25,11 +24,10 @@ func Workers(work float64, parts int) int {
 	return min(runtime.GOMAXPROCS(0), parts)
 }
 
-// ParallelRows calls f(lo, hi) for the ranges [0, grain), [grain, 2·grain), … of
-// [0, n) from so many goroutines, itself one of them. Ranges are fixed by n and
-// grain; f must write where no other range does, so that results do not depend
-// on who runs what. A function passed here is allocated, which is why callers
-// take another path for one goroutine.
+// ParallelRows calls f(lo, hi) for the ranges [0, grain), [grain, 2·grain), … of [0, n) from so
+// many goroutines, itself one of them. Ranges are fixed by n and grain; f must write where no other
+// range does, so that results do not depend on who runs what. A function passed here is allocated,
+// which is why callers take another path for one goroutine.
 func ParallelRows(workers, n, grain int, f func(lo, hi int)) {
 	err := parallel.For(context.Background(), workers, (n+grain-1)/grain, func(_, i int) error {
 		f(i*grain, min((i+1)*grain, n))
@@ -65,9 +63,8 @@ func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64,
 	gemmWith(f64.GemmSet, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
-// SymLower adds alpha·A·B to the lower triangle of the n×n matrix C, where A·B
-// is symmetric with inner dimension k. Entries of C above the diagonal but close
-// to it are written too.
+// SymLower adds alpha·A·B to the lower triangle of the n×n matrix C, where A·B is symmetric with
+// inner dimension k. Entries of C above the diagonal but close to it are written too.
 func SymLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	if k == 0 {
 		return
@@ -99,12 +96,10 @@ func SymLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, b
 // symLeaf is the size up to which SymLower works in strips of f64.Rows rows.
 var symLeaf = 16
 
-// scratches keeps temporary matrices of operations that have no receiver to keep
-// them in.
+// scratches keeps temporary matrices of operations that have no receiver to keep them in.
 var scratches = sync.Pool{New: func() any { return new([]float64) }}
 
-// Scratch returns n numbers of unspecified value in a slice to be given back with
-// [Release].
+// Scratch returns n numbers of unspecified value in a slice to be given back with [Release].
 func Scratch(n int) *[]float64 {
 	s := scratches.Get().(*[]float64)
 	*s = f64.Grow(*s, n)
@@ -114,9 +109,8 @@ func Scratch(n int) *[]float64 {
 // Release takes a slice of Scratch back.
 func Release(s *[]float64) { scratches.Put(s) }
 
-// Mirror copies the lower triangle of an n×n matrix onto the upper one: strips of
-// rows as far as their first diagonal entry by f64.Transpose, then the triangle
-// that is left of each.
+// Mirror copies the lower triangle of an n×n matrix onto the upper one: strips of rows as far as
+// their first diagonal entry by f64.Transpose, then the triangle that is left of each.
 func Mirror(n int, a []float64, lda int) {
 	const nb = 8
 	for i0 := 0; i0 < n; i0 += nb {

@@ -1,6 +1,5 @@
-// Package cluster groups Gaussian posteriors: k-means in the 2-Wasserstein
-// distance or the Jeffreys divergence, with bounds that leave few distances to
-// evaluate.
+// Package cluster groups Gaussian posteriors: k-means in the 2-Wasserstein distance or the Jeffreys
+// divergence, with bounds that leave few distances to evaluate.
 package cluster
 
 import (
@@ -70,11 +69,10 @@ var (
 	polishedPartitions = 10
 )
 
-// KMeans groups the points of g into c non-empty clusters: k-means++ seeding,
-// assignment to the nearest centre with ties by index, arithmetic means as
-// centres. The means do not minimise the sum of W2 or Jeffreys distances, so
-// descent is not guaranteed: the best partition met is kept, the first of them if
-// several are as good.
+// KMeans groups the points of g into c non-empty clusters: k-means++ seeding, assignment to the
+// nearest centre with ties by index, arithmetic means as centres. The means do not minimise the sum
+// of W2 or Jeffreys distances, so descent is not guaranteed: the best partition met is kept, the
+// first of them if several are as good.
 //
 // Where every point has its nearest centre, points move that the objective gains by:
 // see move. If the triangle inequality does not hold, so that the gain is an estimate
@@ -182,10 +180,9 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 		if err := k.fillEmpty(ctx); err != nil {
 			return err
 		}
-		// A partition determines the centres and so all that follows. If this
-		// restart met it before, it is in a cycle: coinciding centres hand points
-		// back and forth. If another restart met it in an earlier round, this one
-		// would repeat it. In both cases: stop.
+		// A partition determines the centres and so all that follows. If this restart met it
+		// before, it is in a cycle: coinciding centres hand points back and forth. If another
+		// restart met it in an earlier round, this one would repeat it. In both cases: stop.
 		key := fmt.Sprint(Renumber(k.labels)) // equal for equal partitions
 		if at, ok := k.met[key]; ok && at <= k.round {
 			break
@@ -317,13 +314,12 @@ func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
 	return next, err
 }
 
-// move returns labels by which points change clusters that the objective gains by. To
-// take a point out of a cluster of n takes n/(n−1) times its cost off the objective,
-// and to put it into one of m adds m/(m+1) times its cost to the centre there: so it
-// is for squared Euclidean distances and arithmetic means, and nearly so here (J. A.
-// Hartigan and M. A. Wong, A k-means clustering algorithm, Applied Statistics 28 (1979)
-// 100-108). Points take their turns by index, and each cluster takes part in one move
-// at most, since its centre is another one afterwards.
+// move returns labels by which points change clusters that the objective gains by. To take a point
+// out of a cluster of n takes n/(n−1) times its cost off the objective, and to put it into one of m
+// adds m/(m+1) times its cost to the centre there: so it is for squared Euclidean distances and
+// arithmetic means, and nearly so here (J. A. Hartigan and M. A. Wong, A k-means clustering
+// algorithm, Applied Statistics 28 (1979) 100-108). Points take their turns by index, and each
+// cluster takes part in one move at most, since its centre is another one afterwards.
 func (k *kmeansRun) move() ([]int, error) {
 	next := slices.Clone(k.labels)
 	busy := make([]bool, k.c)

@@ -9,16 +9,14 @@ import (
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
-// A span holds what is known of the distance of a point to a centre: the number
-// that the geometry's distance would return is in it, rounding included. It is
-// exact where lo equals hi.
+// A span holds what is known of the distance of a point to a centre: the number that the geometry's
+// distance would return is in it, rounding included. It is exact where lo equals hi.
 type span struct{ lo, hi float64 }
 
-// Distances and their bounds carry rounding of at most a few parts in 10^9 (the residual form
-// of near-equal pairs), and the geometry's slack, by which bounds are weakened. What bounds
-// the triangle inequality gives besides (C. Elkan, Using the triangle inequality to accelerate
-// k-means, ICML 2003) spare less than a tenth of the Wasserstein distances that those of the
-// geometry leave.
+// Distances and their bounds carry rounding of at most a few parts in 10^9 (the residual form of
+// near-equal pairs), and the geometry's slack, by which bounds are weakened. What bounds the
+// triangle inequality gives besides (C. Elkan, Using the triangle inequality to accelerate k-means,
+// ICML 2003) spare less than a tenth of the Wasserstein distances that those of the geometry leave.
 const boundSlack = 1e-8
 
 // newCluster returns a cluster with what the geometry's lower bounds say of its distances, and
@@ -102,13 +100,11 @@ func (k *kmeansRun) nearest(w, j int) (int, error) {
 	}
 }
 
-// draw picks the next centre: one of the points not chosen yet, point j with
-// probability proportional to its cost c_j to the nearest centre so far.
-// It runs an exponential race: with independent standard exponential E_j, the
-// smallest arrival E_j/c_j is that of j with probability c_j/Σc. Other than a draw
-// from the sum of costs, a race seldom needs costs exactly, because intervals of
-// them often decide who is first. Where all costs are zero it returns the first
-// point.
+// draw picks the next centre: one of the points not chosen yet, point j with probability
+// proportional to its cost c_j to the nearest centre so far. It runs an exponential race: with
+// independent standard exponential E_j, the smallest arrival E_j/c_j is that of j with probability
+// c_j/Σc. Other than a draw from the sum of costs, a race seldom needs costs exactly, because
+// intervals of them often decide who is first. Where all costs are zero it returns the first point.
 func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []int) (int, error) {
 	type racer struct {
 		j                int
@@ -151,9 +147,8 @@ func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []i
 	}
 }
 
-// batchSize returns how many of n open distances to evaluate before looking at the
-// bounds again. It does not depend on the number of workers, so neither does the
-// work.
+// batchSize returns how many of n open distances to evaluate before looking at the bounds again. It
+// does not depend on the number of workers, so neither does the work.
 func batchSize(n int) int { return min(n, max(8, n/4)) }
 
 // offer keeps p if its objective, the sum of costs of the points in their order, is below

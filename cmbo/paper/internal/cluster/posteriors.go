@@ -47,16 +47,14 @@ type Posteriors struct {
 	tasks []*normal
 }
 
-// NewPosteriors makes space for those of a number of tasks on a number of
-// points.
+// NewPosteriors makes space for those of a number of tasks on a number of points.
 func NewPosteriors(tasks, points int) *Posteriors {
 	return &Posteriors{points, make([]*normal, tasks)}
 }
 
-// Put stores the posterior of task j and returns the jitter that its covariance
-// needed to be factorised, an amount that it adds to cov. It keeps mean and
-// copies cov; c is memory for the factor. Different tasks may be put by
-// different goroutines at the same time.
+// Put stores the posterior of task j and returns the jitter that its covariance needed to be
+// factorised, an amount that it adds to cov. It keeps mean and copies cov; c is memory for the
+// factor. Different tasks may be put by different goroutines at the same time.
 func (p *Posteriors) Put(j int, mean []float64, cov *linalg.Sym, c *linalg.Cholesky) (jitter float64, err error) {
 	jitter, err = c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {
@@ -103,9 +101,8 @@ func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
 		scratch: make([]geometryScratch, parallel.Workers(workers, len(p.tasks)*len(p.tasks)))}
 }
 
-// Jeffreys returns the tasks as points for k-means in the Jeffreys divergence.
-// It inverts their covariances, and fails if one is singular in spite of the
-// jitter.
+// Jeffreys returns the tasks as points for k-means in the Jeffreys divergence. It inverts their
+// covariances, and fails if one is singular in spite of the jitter.
 func (p *Posteriors) Jeffreys(ctx context.Context, workers int) (*GaussianGeometry, error) {
 	g := p.Wasserstein(workers)
 	g.jeffreys = true
@@ -223,9 +220,8 @@ func (g *GaussianGeometry) slack() float64 {
 	return 4 * math.Sqrt(float64(g.n)*0x1p-52*g.largestTrace())
 }
 
-// divergence returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for covariances S, T and
-// inverses P, Q: never a difference of traces, and 0 for equal arguments. What
-// rounding pushed below 0 is 0.
+// divergence returns ½⟨Q−P, S−T⟩ + ½·dmᵀ(P+Q)dm for covariances S, T and inverses P, Q: never a
+// difference of traces, and 0 for equal arguments. What rounding pushed below 0 is 0.
 func (s *geometryScratch) divergence(a, b *normal) float64 {
 	dm := s.dm[:0]
 	for i, v := range a.mean {
