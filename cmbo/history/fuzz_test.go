@@ -145,9 +145,13 @@ func FuzzOptuna(f *testing.F) {
 	f.Add([]byte(study0+trial0+setParam(0, "lr", "0.25", unit)+setParam(0, "depth", "2", number("IntDistribution", `"low":1,"high":9`))+
 		setParam(0, "kernel", "1", choices(`"rbf", 16, null`))+setParam(0, "bias", "0", choices(`true, false`))+tell(0, "-1.5")), false)
 	f.Add([]byte(study0+`{"op_code":4,"study_id":0,"state":2,"distributions":{"lr":`+quote(unit)+`},"params":{"lr":0.5},"intermediate_values":{"3":NaN,"-1":2}}`+"\n"), true)
+	f.Add([]byte(study0+trial0+setParam(0, "lr", "0.25", unit)+`{"op_code":9,"trial_id":0,"system_attr":{"constraints":[Infinity]}}`+"\n"+tell(0, "-1.5")), true)
 	f.Fuzz(func(t *testing.T, text []byte, pruned bool) {
 		for _, space := range []*cmbo.Space{nil, small(t)} {
 			o := history.Optuna{Space: space, Policy: history.Skip, Pruned: pruned, Intermediate: pruned, Direction: history.Minimize, Limits: history.Limits{Line: 1 << 12}}
+			if pruned && bytes.Contains(text, []byte("constraints")) {
+				o.Constraints = []string{"size"}
+			}
 			got, err := o.Read(bytes.NewReader(text))
 			if err != nil {
 				mustBeSentinel(t, err)

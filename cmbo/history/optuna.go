@@ -3,6 +3,7 @@ package history
 import (
 	"fmt"
 	"io"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -43,8 +44,13 @@ type Optuna struct {
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its end; a
 	// trial that lacks one of the two, or of which only one names its zone, lacks it.
 	Seconds string
-	Policy  Policy
-	Limits  Limits // lines that only hold attributes may be longer than Line
+	// Constraints names, as outputs, the numbers that a sampler's constraints_func returned, in their
+	// order: a trial holds a constraint up to 0, so that New takes cmbo.WithOutput(name,
+	// cmbo.AtMost(0)). What is beyond ±1e150 counts as that, what is no number is missing. A trial
+	// that has another number of them is bad; if none has any Read fails with [ErrColumn].
+	Constraints []string
+	Policy      Policy
+	Limits      Limits // lines that only hold attributes may be longer than Line
 }
 
 // An OptunaResult is what [Optuna.Read] makes of a journal: a task a study,
@@ -97,6 +103,14 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err := space.CheckName("output", o.Seconds); o.Seconds != "" && err != nil {
 		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
 	}
+	for i, name := range o.Constraints {
+		if err := space.CheckName("output", name); err != nil {
+			return nil, fmt.Errorf("%w: Constraints: %w", cmbo.ErrOption, err)
+		}
+		if name == o.Seconds || slices.Contains(o.Constraints[:i], name) {
+			return nil, fmt.Errorf("%w: Constraints: %q is the name of two outputs", cmbo.ErrOption, name)
+		}
+	}
 	limits, err := o.Limits.filled()
 	if err != nil {
 		return nil, err
@@ -143,6 +157,9 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
+	if len(o.Constraints) > 0 && !j.constrained {
+		return nil, rowErrorf(ErrColumn, "no trial has constraints, which are named %q", o.Constraints)
+	}
 	res.Result = *done
 	return res, nil
 }
@@ -177,9 +194,12 @@ func (s *study) collect(out *collector, flip bool) error {
 	space := out.result.Space
 	cols := columns(space)
 	for _, t := range s.kept {
-		r, line := row{id: s.name, outputs: t.outputs(s.seconds), curve: t.curve()}, t.line
+		r, line := row{id: s.name, curve: t.curve()}, t.line
 		if r.x, r.bad = t.point(cols, space); r.bad == nil {
 			r.y, r.bad = t.result()
+		}
+		if r.bad == nil {
+			r.outputs, r.bad = t.outputs()
 		}
 		if r.bad != nil {
 			line, r.bad.Reason = r.bad.Line, fmt.Sprintf("trial %d: %s", t.number, r.bad.Reason)
@@ -196,7 +216,8 @@ func (s *study) collect(out *collector, flip bool) error {
 	}
 	for _, t := range s.failures {
 		if x, bad := t.point(cols, space); bad == nil {
-			if err := out.take(row{id: s.name, x: x, outcome: hasFailed, outputs: t.outputs(s.seconds)}, t.line); err != nil {
+			outputs, _ := t.outputs() // a failure needs none
+			if err := out.take(row{id: s.name, x: x, outcome: hasFailed, outputs: outputs}, t.line); err != nil {
 				return err
 			}
 		}

@@ -26,7 +26,8 @@ const (
 	opDiscardTrials // Optuna itself passes over it
 )
 
-// attributes reports whether an operation has nothing that is read here.
+// attributes reports whether an operation has no more than attributes, of which constraints are read
+// where they are asked for.
 func attributes(op int) bool {
 	switch op {
 	case opStudyUserAttr, opStudySystemAttr, opTrialUserAttr, opTrialSystemAttr, opDiscardTrials:
@@ -55,21 +56,22 @@ type operation struct {
 	Steps        map[int64]json.RawMessage  `json:"intermediate_values"`
 	Start        json.RawMessage            `json:"datetime_start"`
 	End          json.RawMessage            `json:"datetime_complete"`
+	Attribute    json.RawMessage            `json:"system_attr"`
+	Attributes   json.RawMessage            `json:"system_attrs"`
 }
 
 // study is a study as the operations so far make it.
 type study struct {
-	name         string
-	line         int // that created it
-	directions   []Direction
-	wanted       bool
-	deleted      bool
-	seconds      string // of the Optuna that reads it
-	intermediate bool   // values make curves
-	params       map[string]*parameter
-	trials       []*trial // by number
-	kept         []*trial // to be read, by number
-	failures     []*trial // that may be read, by number
+	name       string
+	line       int // that created it
+	directions []Direction
+	wanted     bool
+	deleted    bool
+	asked      *Optuna // that reads it
+	params     map[string]*parameter
+	trials     []*trial // by number
+	kept       []*trial // to be read, by number
+	failures   []*trial // that may be read, by number
 }
 
 // parameter is one of a study.
@@ -85,6 +87,8 @@ type journal struct {
 	byName  map[string]*study
 	trials  []*trial // by ID
 	dists   map[string]*distribution
+
+	constrained bool // a trial of a study to be read has constraints
 }
 
 // maxParams bounds the parameters of a study, and with it the time that a
@@ -168,7 +172,7 @@ func (j *journal) apply(op *operation, line int) *RowError {
 			return j.createTrial(j.studies[id], op, line)
 		}
 		j.deleteStudy(j.studies[id])
-	case opTrialParam, opTrialState, opTrialIntermediate:
+	case opTrialParam, opTrialState, opTrialIntermediate, opTrialSystemAttr:
 		if op.Trial == nil {
 			return missing("trial_id")
 		}
@@ -191,6 +195,9 @@ func (t *trial) change(j *journal, op *operation, line int) *RowError {
 	switch {
 	case *op.Op == opTrialState:
 		return t.setState(j, op, line)
+	case *op.Op == opTrialSystemAttr:
+		t.attribute(j, op.Attribute)
+		return nil
 	case *op.Op == opTrialParam && op.Param == nil:
 		return missing("param_name")
 	case *op.Op == opTrialParam:
@@ -212,7 +219,7 @@ func (j *journal) createStudy(op *operation, line int) *RowError {
 	}
 	s := &study{
 		name: *op.StudyName, line: line, wanted: j.Studies == nil || slices.Contains(j.Studies, *op.StudyName),
-		seconds: j.Seconds, intermediate: j.Intermediate, params: make(map[string]*parameter),
+		asked: &j.Optuna, params: make(map[string]*parameter),
 	}
 	for _, d := range op.Directions {
 		if d < 0 || d > int(Maximize) {
@@ -263,6 +270,7 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	for step, value := range op.Steps {
 		t.report(step, value)
 	}
+	t.attribute(j, op.Attributes)
 	s.trials = append(s.trials, t)
 	j.trials = append(j.trials, t)
 	t.trim(j)

@@ -4,11 +4,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
 // The states of a trial, by the value of "state".
@@ -37,7 +40,8 @@ type trial struct {
 	last     json.RawMessage
 	shown    map[int64]json.RawMessage // by step, if that is asked for
 
-	start, end time.Time // zero where it is not known
+	start, end  time.Time // zero where it is not known
+	constraints []json.RawMessage
 }
 
 // somewhere is the zone of times that name none. How far it is from others nobody knows.
@@ -66,13 +70,35 @@ func (t *trial) mark(op *operation) {
 	}
 }
 
-// outputs returns the seconds that the trial took, under a name, nil for none.
-func (t *trial) outputs(seconds string) map[string]float64 {
+// outputs returns the seconds that the trial took, and its constraints, under the names that are
+// asked for.
+func (t *trial) outputs() (map[string]float64, *RowError) {
+	o, out := t.study.asked, make(map[string]float64)
 	known := !t.start.IsZero() && !t.end.IsZero() && t.start.Location() == t.end.Location()
-	if s := t.end.Sub(t.start).Seconds(); seconds != "" && known && s > 0 {
-		return map[string]float64{seconds: s}
+	if s := t.end.Sub(t.start).Seconds(); o.Seconds != "" && known && s > 0 {
+		out[o.Seconds] = s
 	}
-	return nil
+	if n := len(t.constraints); n > 0 && n != len(o.Constraints) {
+		return nil, rowErrorf(cmbo.ErrOutput, "%d constraints, of which %d are named", n, len(o.Constraints)).at(t.line)
+	}
+	for i, raw := range t.constraints {
+		if v, err := strconv.ParseFloat(jsonText(raw), 64); !math.IsNaN(v) && (err == nil || math.IsInf(v, 0)) {
+			out[o.Constraints[i]] = min(max(v, -points.MaxValue), points.MaxValue)
+		}
+	}
+	return out, nil
+}
+
+// attribute takes the constraints of a system attribute, or of all of a trial's. What is no list
+// counts as none.
+func (t *trial) attribute(j *journal, raw json.RawMessage) {
+	var of struct {
+		Constraints []json.RawMessage `json:"constraints"`
+	}
+	if len(j.Constraints) > 0 && json.Unmarshal(raw, &of) == nil && of.Constraints != nil {
+		t.constraints = of.Constraints
+		j.constrained = j.constrained || t.study.wanted
+	}
 }
 
 // setting is the value of a parameter in a trial.
@@ -122,7 +148,7 @@ func (t *trial) report(step int64, raw json.RawMessage) {
 	if t.last == nil || step >= t.step {
 		t.step, t.last = step, raw
 	}
-	if t.study.intermediate {
+	if t.study.asked.Intermediate {
 		if t.shown == nil {
 			t.shown = make(map[int64]json.RawMessage)
 		}

@@ -3,9 +3,11 @@ package history_test
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
 	"math"
 	"reflect"
+	"slices"
 	"strings"
 	"testing"
 
@@ -249,5 +251,60 @@ func TestMisspelt(t *testing.T) {
 	mustBeRow(t, err, 0, "seconds", "", cmbo.ErrCorrupt, `there are "a", "lr", "value"`)
 	if strings.Contains(err.Error(), `"b"`) {
 		t.Error(err)
+	}
+}
+
+// TestOptunaConstraints: what a constraints_func returned becomes outputs of the names given, of
+// trials told one operation at a time as of those added whole.
+func TestOptunaConstraints(t *testing.T) {
+	const dist = `"{\"name\":\"FloatDistribution\",\"attributes\":{\"low\":0.0,\"high\":1.0,\"log\":false,\"step\":null}}"`
+	lines := []string{`{"op_code":0,"study_name":"limits","directions":[1]}`}
+	trial := func(state, constraints string) {
+		id := strings.Count(strings.Join(lines, ""), `"op_code":4`)
+		lines = append(lines, `{"op_code":4,"study_id":0,"datetime_start":"2026-11-26T21:11:43+00:00"}`,
+			fmt.Sprintf(`{"op_code":5,"trial_id":%d,"param_name":"x","param_value_internal":0.5,"distribution":%s}`, id, dist),
+			fmt.Sprintf(`{"op_code":9,"trial_id":%d,"system_attr":%s}`, id, constraints),
+			fmt.Sprintf(`{"op_code":6,"trial_id":%d,"state":%s,"datetime_complete":"2026-11-26T21:11:45+00:00"}`, id, state),
+			fmt.Sprintf(`{"op_code":9,"trial_id":%d,"system_attr":{"constraints":[7,7]}}`, id)) // of a trial that has ended
+	}
+	trial(`1,"values":[1]`, `{"constraints":[0.5,-1.0]}`)
+	trial(`1,"values":[2]`, `{"constraints":[Infinity,NaN]}`)
+	trial(`3,"values":null`, `{"constraints":[3,4]}`)
+	lines = append(lines, `{"op_code":4,"study_id":0,"state":1,"value":3,"params":{"x":0.25},"distributions":{"x":`+dist+
+		`},"system_attrs":{"constraints":[-Infinity,4.0],"other":[1]}}`)
+	trial(`1,"values":[4]`, `{"other":1}`)
+	journal := func() []byte { return []byte(strings.Join(lines, "\n") + "\n") }
+	o := history.Optuna{Constraints: []string{"size", "memory"}, Seconds: "seconds"}
+	nan := math.NaN()
+	task := read(t, o, journal()).Tasks[0]
+	for name, want := range map[string][]float64{"size": {0.5, 1e150, -1e150, nan}, "memory": {-1, nan, 4, nan}, "seconds": {2, 2, nan, 2}} {
+		if fmt.Sprint(task.Outputs[name]) != fmt.Sprint(want) {
+			t.Errorf("%s: %v, want %v", name, task.Outputs[name], want)
+		}
+	}
+	if got := fmt.Sprint(task.FailedOutputs); got != "map[memory:[4] seconds:[2] size:[3]]" {
+		t.Errorf("of the failure: %s", got)
+	}
+	if task := read(t, history.Optuna{}, journal()).Tasks[0]; len(task.Outputs) > 0 {
+		t.Errorf("not asked for: %v", task.Outputs)
+	}
+
+	for _, c := range []struct {
+		o    history.Optuna
+		is   error
+		says string
+	}{
+		{history.Optuna{Constraints: []string{"size"}}, cmbo.ErrOutput, "trial 0: 2 constraints, of which 1 are named"},
+		{history.Optuna{Constraints: []string{"size", "size"}}, cmbo.ErrOption, `"size" is the name of two outputs`},
+		{history.Optuna{Constraints: []string{"size"}, Seconds: "size"}, cmbo.ErrOption, `"size" is the name of two outputs`},
+		{history.Optuna{Constraints: []string{" "}}, cmbo.ErrOption, "Constraints"},
+	} {
+		if _, err := c.o.Read(bytes.NewReader(journal())); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
+			t.Errorf("%+v: %v", c.o.Constraints, err)
+		}
+	}
+	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "constraints") })
+	if _, err := o.Read(bytes.NewReader(journal())); !errors.Is(err, history.ErrColumn) {
+		t.Errorf("none has constraints: %v", err)
 	}
 }
