@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"math"
 	"os"
@@ -253,17 +254,19 @@ func TestCurvesFlags(t *testing.T) {
 // TestReportCoverage tells how many ends of learning curves, reports of all steps together, the 90 % intervals
 // of Report hold, on a table where one is at hand:
 //
-//	CMBO_DATA=DIR go test ./examples/hpob -run TestReportCoverage -v -timeout 0
+//	CMBO_DATA=DIR go test ./examples/hpob -run TestReportCoverage -v
 func TestReportCoverage(t *testing.T) {
 	dir := os.Getenv("CMBO_DATA")
 	if dir == "" {
 		t.Skip("CMBO_DATA names no folder of tables")
 	}
+	testutil.SkipShort(t, "it counts over whole runs")
 	ctx := t.Context()
 	s := &study{options: mustParse(t, "-data", filepath.Join(dir, "curves.json.gz"), "-experiment", "curves")}
+	s.priors = make(map[[sha256.Size]byte]*cmbo.Prior)
 	steps, err := s.readCurves()
 	require.NoError(t, err)
-	const trials, repeats = 20, 3
+	const trials, repeats = 20, 1
 	var held, reports float64
 	for target, p := range s.tasks {
 		p.space, err = cmbo.Candidates(p.X)
