@@ -2,15 +2,15 @@ package gaussian
 
 import (
 	"context"
-	"errors"
 	"math"
-	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestErrorMessages(t *testing.T) {
@@ -28,23 +28,19 @@ func TestErrorMessages(t *testing.T) {
 		{fault.Scalar("Fit", "noise", -5, ErrArgument), ErrArgument, []string{"Fit: noise is -5"}},
 		{&DefiniteError{Op: "Factor", What: "cov", Pivot: -1, Value: -3}, ErrNotPositiveDefinite, []string{"eigenvalue", "-3"}},
 	} {
-		if !errors.Is(tt.err, tt.is) {
-			t.Errorf("%v does not wrap %v", tt.err, tt.is)
-		}
+		assert.ErrorIs(t, tt.err, tt.is)
 		for _, s := range tt.text {
-			if !strings.Contains(tt.err.Error(), s) {
-				t.Errorf("%q does not contain %q", tt.err, s)
-			}
+			assert.ErrorContains(t, tt.err, s)
 		}
 	}
 	var number *ValueError
-	if err := fault.Scalar("Fit", "noise", -5, ErrArgument); !errors.As(err, &number) || number.Row != -1 || number.Col != -1 {
-		t.Errorf("%+v is not of a number alone", err)
-	}
+	err := fault.Scalar("Fit", "noise", -5, ErrArgument)
+	require.ErrorAs(t, err, &number)
+	assert.Equal(t, [2]int{-1, -1}, [2]int{number.Row, number.Col}, "%+v is not of a number alone", err)
 	var npd *linalg.NotPositiveDefiniteError
-	if err := fault.Definite("Fit", "K", 0, cause); !errors.As(err, &npd) || npd != cause {
-		t.Errorf("%v does not carry the error of linalg", err)
-	}
+	err = fault.Definite("Fit", "K", 0, cause)
+	require.ErrorAs(t, err, &npd)
+	assert.Same(t, cause, npd, "%v does not carry the error of linalg", err)
 }
 
 // TestNothingPanics calls everything with numbers of every kind.

@@ -2,7 +2,6 @@ package gaussian
 
 import (
 	"context"
-	"errors"
 	"math"
 	"slices"
 	"testing"
@@ -13,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -78,18 +78,13 @@ func TestFitterFindsMaximum(t *testing.T) {
 			extra[3] = 0.5
 			var f Fitter
 			res, err := f.Fit(context.Background(), k, 0.1, x, y, extra, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pr := DefaultPriors(dim)
 			best := logPosterior(t, x, y, extra, res.Kernel, res.Noise, pr)
-			if !testutil.Close(res.LogPosterior, best, 1e-9) {
-				t.Errorf("LogPosterior = %.12g, from the definition %.12g", res.LogPosterior, best)
-			}
+			assert.InEpsilon(t, best, res.LogPosterior, 1e-9,
+				"LogPosterior = %.12g, from the definition %.12g", res.LogPosterior, best)
 			lml := regress(t, res.Kernel, res.Noise, x, y, extra).c.LogMarginal()
-			if !testutil.Close(res.LogMarginal, lml, 1e-9) {
-				t.Errorf("LogMarginal = %.12g, want %.12g", res.LogMarginal, lml)
-			}
+			assert.InEpsilon(t, lml, res.LogMarginal, 1e-9, "LogMarginal = %.12g, want %.12g", res.LogMarginal, lml)
 			// No step along a coordinate, inside the bounds, does better.
 			theta := append(res.Kernel.AppendParams(nil), math.Log(res.Noise))
 			for i := range theta {
@@ -105,12 +100,9 @@ func TestFitterFindsMaximum(t *testing.T) {
 					}
 					th[i] = min(max(th[i], math.Log(lo)), math.Log(hi))
 					kk, err := k.WithParams(th[:len(th)-1])
-					if err != nil {
-						t.Fatal(err)
-					}
-					if v := logPosterior(t, x, y, extra, kk, math.Exp(th[len(th)-1]), pr); v > best+1e-6 {
-						t.Errorf("parameter %d moved by %g: %.10g, above %.10g", i, h, v, best)
-					}
+					require.NoError(t, err)
+					v := logPosterior(t, x, y, extra, kk, math.Exp(th[len(th)-1]), pr)
+					assert.LessOrEqual(t, v, best+1e-6, "parameter %d moved by %g: above %.10g", i, h, best)
 				}
 			}
 		})
@@ -140,25 +132,19 @@ func TestFitterStopsOnKnownGround(t *testing.T) {
 		few, many := evaluations(&f), evaluations(&thorough)
 		thorough.stop = nil
 		res, err := f.Fit(context.Background(), k, 0.1, x, y, nil, &opt)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all, err := thorough.Fit(context.Background(), k, 0.1, x, y, nil, &opt)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if !(res.LogPosterior >= all.LogPosterior-1e-6) {
-			t.Errorf("%d points, %d lengths: %.9g, thorough %.9g", n, len(lengths), res.LogPosterior, all.LogPosterior)
-		}
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, res.LogPosterior, all.LogPosterior-1e-6,
+			"%d points, %d lengths: thorough %.9g", n, len(lengths), all.LogPosterior)
 		short, long = short+*few, long+*many
 		if slices.Max(thorough.values) > -all.LogPosterior+1e-2 {
 			several++
 		}
 	}
 	t.Logf("%d evaluations, thorough %d; %d data sets with several maxima", short, long, several)
-	if !(float64(short) < 0.8*float64(long)) || several < 20 {
-		t.Errorf("%d evaluations, thorough %d; %d data sets with several maxima", short, long, several)
-	}
+	assert.Less(t, float64(short), 0.8*float64(long), "evaluations")
+	assert.GreaterOrEqual(t, several, 20, "data sets with several maxima")
 }
 
 func TestFitterDeterminism(t *testing.T) {
@@ -167,28 +153,20 @@ func TestFitterDeterminism(t *testing.T) {
 	ctx := context.Background()
 	var f Fitter
 	a, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	maxima := slices.Clone(f.found)
 	// Another data set between, and a fresh fitter, change nothing.
 	x2, y2 := fitData(t, 9, 2)
-	if _, err := f.Fit(ctx, kernel.Scale(2, kernel.SquaredExp(1, 1)), 0.1, x2, y2, nil, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, second(f.Fit(ctx, kernel.Scale(2, kernel.SquaredExp(1, 1)), 0.1, x2, y2, nil, nil)))
 	b, err := f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	require.Equal(t, maxima, f.found)
 	c, err := new(Fitter).Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, r := range []FitResult{b, c} {
-		if r.Noise != a.Noise || r.LogPosterior != a.LogPosterior || testutil.MaxDiff(r.Kernel.AppendParams(nil), a.Kernel.AppendParams(nil)) != 0 {
-			t.Errorf("%+v and %+v", r, a)
-		}
+		assert.Equal(t, a.Noise, r.Noise, "%+v and %+v", r, a)
+		assert.Equal(t, a.LogPosterior, r.LogPosterior, "%+v and %+v", r, a)
+		assert.Equal(t, a.Kernel.AppendParams(nil), r.Kernel.AppendParams(nil), "%+v and %+v", r, a)
 	}
 	// More starts are searches after the same ones.
 	_, err = f.Fit(ctx, k, 0.1, x, y, nil, &FitOptions{Seed: 7, Starts: 2})
@@ -204,46 +182,41 @@ func TestFitterOptions(t *testing.T) {
 	fit := func(o *FitOptions, noise float64) FitResult {
 		t.Helper()
 		r, err := f.Fit(ctx, k, noise, x, y, nil, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r
 	}
 	full := fit(nil, 0.1)
 
-	if r := fit(&FitOptions{FixNoise: true}, 0.3); r.Noise != 0.3 || !(r.LogMarginal < full.LogMarginal) {
-		t.Errorf("fixed noise: %+v", r)
-	}
+	r := fit(&FitOptions{FixNoise: true}, 0.3)
+	assert.Equal(t, 0.3, r.Noise, "fixed noise: %+v", r)
+	assert.Less(t, r.LogMarginal, full.LogMarginal, "fixed noise: %+v", r)
 
 	// Bounds hold, also where the likelihood pulls beyond them.
 	pr := DefaultPriors(2)
 	pr.LengthScale.Max = 0.2
 	pr.Variance = LogNormal{Mean: 0, SD: math.Inf(1), Min: 1.25, Max: 1.25}
 	pr.Noise = LogNormal{Mean: math.Log(0.5), SD: 0.1, Min: 0.4, Max: 0.6}
-	r := fit(&FitOptions{Priors: pr}, 0.1)
+	r = fit(&FitOptions{Priors: pr}, 0.1)
 	th := r.Kernel.AppendParams(nil)
-	if !testutil.Close(math.Exp(th[0]), 1.25, 1e-14) || !(math.Exp(th[1]) <= 0.2*(1+1e-14)) || !(r.Noise >= 0.4 && r.Noise <= 0.6) {
-		t.Errorf("bounds: %v, noise %g", th, r.Noise)
-	}
+	assert.InEpsilon(t, 1.25, math.Exp(th[0]), 1e-14, "bounds: %v, noise %g", th, r.Noise)
+	assert.LessOrEqual(t, math.Exp(th[1]), 0.2*(1+1e-14), "bounds: %v, noise %g", th, r.Noise)
+	assert.GreaterOrEqual(t, r.Noise, 0.4, "bounds: %v, noise %g", th, r.Noise)
+	assert.LessOrEqual(t, r.Noise, 0.6, "bounds: %v, noise %g", th, r.Noise)
 	// Priors one by one do the same as by kind.
 	one := []LogNormal{pr.Variance, pr.LengthScale}
-	if s := fit(&FitOptions{Priors: pr, Params: one}, 0.1); s.LogPosterior != r.LogPosterior {
-		t.Errorf("one by one: %+v, by kind: %+v", s, r)
-	}
+	s := fit(&FitOptions{Priors: pr, Params: one}, 0.1)
+	assert.Equal(t, r.LogPosterior, s.LogPosterior, "one by one: %+v, by kind: %+v", s, r)
 	// A narrow prior wins over the data.
 	pr = DefaultPriors(2)
 	pr.LengthScale = LogNormal{Mean: math.Log(3), SD: 1e-4, Min: 0.02, Max: 20}
-	if th := fit(&FitOptions{Priors: pr}, 0.1).Kernel.AppendParams(nil); !(math.Abs(th[1]-math.Log(3)) <= 1e-3) {
-		t.Errorf("length %g, the prior says 3", math.Exp(th[1]))
-	}
+	th = fit(&FitOptions{Priors: pr}, 0.1).Kernel.AppendParams(nil)
+	assert.InDelta(t, math.Log(3), th[1], 1e-3, "length %g, the prior says 3", math.Exp(th[1]))
 	// A kernel that is not known by kind.
-	if _, err := f.Fit(ctx, foreign{1}, 0.1, x, y, nil, nil); !errors.Is(err, ErrArgument) {
-		t.Errorf("foreign kernel: %v", err)
-	}
-	s, err := f.Fit(ctx, foreign{1}, 0.1, x, y, nil, &FitOptions{Params: []LogNormal{{Mean: 0, SD: 1, Min: 0.1, Max: 10}}})
-	if err != nil || !slices.Contains(f.values, -s.LogPosterior) {
-		t.Errorf("foreign kernel: %+v, %v", s, err)
-	}
+	assert.ErrorIs(t, second(f.Fit(ctx, foreign{1}, 0.1, x, y, nil, nil)), ErrArgument, "foreign kernel")
+	one = []LogNormal{{Mean: 0, SD: 1, Min: 0.1, Max: 10}}
+	s, err := f.Fit(ctx, foreign{1}, 0.1, x, y, nil, &FitOptions{Params: one})
+	assert.NoError(t, err, "foreign kernel: %+v", s)
+	assert.Contains(t, f.values, -s.LogPosterior, "foreign kernel: %+v", s)
 }
 
 func TestFitterDegenerateData(t *testing.T) {
@@ -260,23 +233,18 @@ func TestFitterDegenerateData(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			r, err := f.Fit(ctx, k, 0.1, linalg.NewDense(len(tt.y), 1, append([]float64{}, tt.x...)), tt.y, nil, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if !fault.Finite(r.LogPosterior) {
-				t.Errorf("%+v", r)
-			}
+			require.NoError(t, err)
+			assert.True(t, fault.Finite(r.LogPosterior), "%+v", r)
 		})
 	}
 	// Without data the result is the centre of the priors.
 	r, err := f.Fit(ctx, k, 0.5, linalg.NewDense(0, 4, nil), nil, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	th := r.Kernel.AppendParams(nil)
-	if !(math.Abs(th[0]) <= 1e-12) || !(math.Abs(th[1]) <= 1e-12) || !testutil.Close(r.Noise, 0.01, 1e-12) {
-		t.Errorf("without data in 4 dimensions: %v, noise %g; want length √4/2 = 1", th, r.Noise)
-	}
+	const without = "without data in 4 dimensions: %v, noise %g; want length √4/2 = 1"
+	assert.InDelta(t, 0, th[0], 1e-12, without, th, r.Noise)
+	assert.InDelta(t, 0, th[1], 1e-12, without, th, r.Noise)
+	assert.InEpsilon(t, 0.01, r.Noise, 1e-12, without, th, r.Noise)
 }
 
 // TestFitterDegrades wants the given parameters back where nothing can be
@@ -287,19 +255,16 @@ func TestFitterDegrades(t *testing.T) {
 	y := []float64{1e200, -1e200} // the quadratic form overflows at any parameters
 	k := kernel.Scale(1.5, kernel.Matern32(0.7))
 	r, err := new(Fitter).Fit(ctx, k, 0.2, x, y, nil, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !math.IsInf(r.LogPosterior, -1) || r.Noise != 0.2 || testutil.MaxDiff(r.Kernel.AppendParams(nil), k.AppendParams(nil)) != 0 {
-		t.Errorf("%+v", r)
-	}
+	require.NoError(t, err)
+	assert.Equal(t, math.Inf(-1), r.LogPosterior, "%+v", r)
+	assert.Equal(t, 0.2, r.Noise, "%+v", r)
+	assert.Equal(t, k.AppendParams(nil), r.Kernel.AppendParams(nil), "%+v", r)
 	// A kernel whose range is smaller than the bounds: its errors shorten steps.
 	p := []LogNormal{{Mean: 2.5, SD: 5, Min: 1e-3, Max: 1e9}}
 	x, y = fitData(t, 8, 1)
 	r, err = new(Fitter).Fit(ctx, foreign{1}, 0.2, x, y, nil, &FitOptions{Params: p, Starts: 6})
-	if err != nil || !fault.Finite(r.LogPosterior) {
-		t.Errorf("%+v, %v", r, err)
-	}
+	assert.NoError(t, err, "%+v", r)
+	assert.True(t, fault.Finite(r.LogPosterior), "%+v", r)
 }
 
 func TestFitterErrors(t *testing.T) {
@@ -330,9 +295,7 @@ func TestFitterErrors(t *testing.T) {
 		"no Params":       {second(f.Fit(ctx, foreign{1}, 0, x, y, nil, nil)), ErrArgument},
 		"no parameters":   {second(f.Fit(ctx, level(1), 0, x, y, nil, nil)), nil},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
-		}
+		assert.ErrorIs(t, tt.err, tt.want, name)
 	}
 	for what, change := range map[string]func(*Priors){
 		"prior of parameter 0 ": func(p *Priors) { p.Variance.SD = 0 }, "prior of parameter 1 ": func(p *Priors) { p.LengthScale.SD = 0 },
@@ -342,12 +305,9 @@ func TestFitterErrors(t *testing.T) {
 	}
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	if _, err := f.Fit(canceled, k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled: %v", err)
-	}
-	if _, err := f.Fit(testutil.Countdown(5), k, 0.1, x, y, nil, nil); !errors.Is(err, context.Canceled) {
-		t.Errorf("cancelled later: %v", err)
-	}
+	assert.ErrorIs(t, second(f.Fit(canceled, k, 0.1, x, y, nil, nil)), context.Canceled, "cancelled")
+	later := testutil.Countdown(5)
+	assert.ErrorIs(t, second(f.Fit(later, k, 0.1, x, y, nil, nil)), context.Canceled, "cancelled later")
 }
 
 func TestFitterAllocatesLittle(t *testing.T) {
@@ -358,15 +318,13 @@ func TestFitterAllocatesLittle(t *testing.T) {
 	evals := evaluations(&f)
 	fit := func() {
 		*evals = 0
-		if _, err := f.Fit(ctx, k, 0.1, x, y, nil, nil); err != nil {
-			t.Fatal(err)
-		}
+		_, err := f.Fit(ctx, k, 0.1, x, y, nil, nil)
+		require.NoError(t, err)
 	}
 	fit()
 	// A kernel value for each evaluation, nothing that grows with the data.
-	if n := testing.AllocsPerRun(3, fit); !(n <= 8*float64(*evals)+40) {
-		t.Errorf("%g allocations for %d evaluations", n, *evals)
-	}
+	n := testing.AllocsPerRun(3, fit)
+	assert.LessOrEqual(t, n, 8*float64(*evals)+40, "allocations for %d evaluations", *evals)
 }
 
 // TestDiagonalise holds eigenvalues against those of package spectral, clusters of
@@ -517,14 +475,12 @@ func TestEvidence(t *testing.T) {
 	var f Fitter
 	o := &FitOptions{FixNoise: true}
 	plain, err := f.Fit(ctx, k, 0.05, x, y, nil, o)
-	if err != nil || plain.Evidence != 0 {
-		t.Fatal(plain.Evidence, err)
-	}
+	require.NoError(t, err)
+	require.Zero(t, plain.Evidence)
 	o.Evidence = true
 	r, err := f.Fit(ctx, k, 0.05, x, y, nil, o)
-	if err != nil || r.LogPosterior != plain.LogPosterior {
-		t.Fatal(r, err)
-	}
+	require.NoError(t, err)
+	require.Equal(t, plain.LogPosterior, r.LogPosterior, "%+v", r)
 	const steps = 60
 	var sum float64
 	for i := range steps {
@@ -536,14 +492,13 @@ func TestEvidence(t *testing.T) {
 		}
 	}
 	want := math.Log(sum) + r.LogPosterior
-	if !(math.Abs(r.Evidence-want) <= 0.3) {
-		t.Errorf("evidence %g, by a grid %g", r.Evidence, want)
-	}
+	assert.LessOrEqual(t, math.Abs(r.Evidence-want), 0.3, "evidence %g, by a grid %g", r.Evidence, want)
 	// A form that cannot be fitted has none.
-	bad, err := f.Fit(ctx, foreign{1}, 0.05, x, y, nil, &FitOptions{Evidence: true, Params: []LogNormal{{Mean: 5, SD: 1, Min: math.Exp(4), Max: math.Exp(6)}}})
-	if err != nil || !math.IsInf(bad.LogPosterior, -1) || !math.IsInf(bad.Evidence, -1) {
-		t.Errorf("%+v, %v", bad, err)
-	}
+	o = &FitOptions{Evidence: true, Params: []LogNormal{{Mean: 5, SD: 1, Min: math.Exp(4), Max: math.Exp(6)}}}
+	bad, err := f.Fit(ctx, foreign{1}, 0.05, x, y, nil, o)
+	assert.NoError(t, err, "%+v", bad)
+	assert.Equal(t, math.Inf(-1), bad.LogPosterior, "%+v", bad)
+	assert.Equal(t, math.Inf(-1), bad.Evidence, "%+v", bad)
 }
 
 // TestFitterDefaults: what options leave open has the values that they document, and draws of starts

@@ -10,15 +10,15 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // condition returns the 2-norm condition number, +Inf if s is singular.
 func condition(t *testing.T, s *linalg.Sym) float64 {
 	t.Helper()
 	var e spectral.EigenSym
-	if err := e.FactorizeValues(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, e.FactorizeValues(s))
 	v := e.Values()
 	if !(v[0] > 0) {
 		return math.Inf(1)
@@ -35,9 +35,7 @@ func goldenKernel(t *testing.T, name string, variance float64, lengths []float64
 		"matern32*matern12": kernel.Matern32x12,
 	}
 	f, ok := shapes[strings.ReplaceAll(name, " ", "")]
-	if !ok {
-		t.Fatalf("no kernel %q", name)
-	}
+	require.True(t, ok, "no kernel %q", name)
 	return kernel.Scale(variance, f(lengths...))
 }
 
@@ -58,9 +56,7 @@ func TestGoldenRegression(t *testing.T) {
 		}
 	}
 	testutil.Golden(t, "gp.json", &g)
-	if len(g.Cases) == 0 {
-		t.Fatal("no cases")
-	}
+	require.NotEmpty(t, g.Cases, "no cases")
 	for _, c := range g.Cases {
 		t.Run(c.Kernel, func(t *testing.T) {
 			k := goldenKernel(t, c.Kernel, c.Variance, c.Lengthscales)
@@ -74,39 +70,26 @@ func TestGoldenRegression(t *testing.T) {
 			rel := math.Max(1e-10, 50*float64(len(c.Y))*0x1p-52*condition(t, &a))
 			scale := math.Max(1, testutil.MaxDiff(c.Y, make([]float64, len(c.Y))))
 			mean, variance := make([]float64, len(c.Z)), make([]float64, len(c.Z))
-			if err := r.posteriorTo(mean, &cov, z); err != nil {
-				t.Fatal(err)
-			}
-			if d := testutil.MaxDiff(mean, c.Mean); !(d <= rel*scale) {
-				t.Errorf("mean off by %.2g, bound %.2g", d, rel*scale)
-			}
-			if d := maxDiff(&cov, linalg.NewSym(len(c.Cov), slices.Concat(c.Cov...))); !(d <= rel*c.Variance) {
-				t.Errorf("covariance off by %.2g, bound %.2g", d, rel*c.Variance)
-			}
+			require.NoError(t, r.posteriorTo(mean, &cov, z))
+			assert.LessOrEqual(t, testutil.MaxDiff(mean, c.Mean), rel*scale, "error of the mean")
+			wantCov := linalg.NewSym(len(c.Cov), slices.Concat(c.Cov...))
+			assert.LessOrEqual(t, maxDiff(&cov, wantCov), rel*c.Variance, "error of the covariance")
 			var l Likelihood
 			grad := make([]float64, k.NumParams()+1)
-			if err := l.Reset(k, x, c.Y, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Reset(k, x, c.Y, nil))
 			lml, err := l.Eval(k, c.NoiseVariance, grad)
-			if err != nil || !testutil.Close(lml, c.LML, rel) || !testutil.Close(r.c.LogMarginal(), c.LML, rel) {
-				t.Errorf("log marginal likelihood %.17g, %.17g, %v, want %.17g", lml, r.c.LogMarginal(), err, c.LML)
+			assert.NoError(t, err, "log marginal likelihood")
+			for _, got := range []float64{lml, r.c.LogMarginal()} {
+				assert.InEpsilon(t, c.LML, got, rel, "log marginal likelihood %.17g, want %.17g", got, c.LML)
 			}
-			if len(grad) != len(c.Grad) {
-				t.Fatalf("%d derivatives, want %d", len(grad), len(c.Grad))
-			}
+			require.Len(t, grad, len(c.Grad), "derivatives")
 			for i, want := range c.Grad {
-				if !(math.Abs(grad[i]-want) <= rel*math.Max(1, math.Abs(want))) {
-					t.Errorf("derivative %d is %.17g, want %.17g", i, grad[i], want)
-				}
+				assert.InDelta(t, want, grad[i], rel*math.Max(1, math.Abs(want)), "derivative %d", i)
 			}
-			if err := r.predictTo(mean, variance, z); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.predictTo(mean, variance, z))
 			for i := range mean {
-				if !(math.Abs(mean[i]-c.Mean[i]) <= rel*scale) || !(math.Abs(variance[i]-c.Cov[i][i]) <= rel*c.Variance) {
-					t.Errorf("point %d: mean %g, variance %g", i, mean[i], variance[i])
-				}
+				assert.InDelta(t, c.Mean[i], mean[i], rel*scale, "mean of point %d", i)
+				assert.InDelta(t, c.Cov[i][i], variance[i], rel*c.Variance, "variance of point %d", i)
 			}
 		})
 	}

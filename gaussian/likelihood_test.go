@@ -1,13 +1,14 @@
 package gaussian
 
 import (
-	"errors"
 	"math"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func TestLikelihoodGradient(t *testing.T) {
@@ -27,29 +28,22 @@ func TestLikelihoodGradient(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			for _, e := range [][]float64{nil, extra} {
-				if err := l.Reset(k, x, y, e); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, l.Reset(k, x, y, e))
 				theta := append(k.AppendParams(nil), math.Log(0.05))
 				np := len(theta) - 1
 				eval := func(theta, grad []float64) float64 {
 					kk, err := k.WithParams(theta[:np])
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					v, err := l.Eval(kk, math.Exp(theta[np]), grad)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					return v
 				}
 				grad := make([]float64, np+1)
 				v := eval(theta, grad)
 				testutil.CheckGrad(t, func(th []float64) float64 { return eval(th, nil) }, theta, grad, 1e-7)
 
-				if want := regress(t, k, 0.05, x, y, e).c.LogMarginal(); !testutil.Close(v, want, 1e-11) {
-					t.Errorf("likelihood %.15g, of a Conditioner %.15g", v, want)
-				}
+				want := regress(t, k, 0.05, x, y, e).c.LogMarginal()
+				assert.InEpsilon(t, want, v, 1e-11, "likelihood %.15g, of a Conditioner %.15g", v, want)
 			}
 		})
 	}
@@ -62,13 +56,11 @@ func TestLikelihoodReuse(t *testing.T) {
 	grad := make([]float64, 3)
 	for _, n := range []int{9, 3, 12} {
 		x, y := randomPoints(rng, n, 2), testutil.Normals(rng, n)
-		if err := l.Reset(k, x, y, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Reset(k, x, y, nil))
 		got, err := l.Eval(k, 0.1, grad)
-		if want := regress(t, k, 0.1, x, y, nil).c.LogMarginal(); err != nil || !testutil.Close(got, want, 1e-12) {
-			t.Errorf("n=%d: %g, %v, want %g", n, got, err, want)
-		}
+		want := regress(t, k, 0.1, x, y, nil).c.LogMarginal()
+		assert.NoError(t, err, "n=%d", n)
+		assert.InEpsilon(t, want, got, 1e-12, "n=%d: %g, want %g", n, got, want)
 		testutil.ZeroAlloc(t, func() { _, _ = l.Eval(k, 0.1, grad) })
 	}
 }
@@ -79,16 +71,17 @@ func TestLikelihoodErrors(t *testing.T) {
 	var l Likelihood
 	// No data: likelihood 1.
 	grad := []float64{9, 9, 9}
-	if v, err := l.Eval(k, 1, grad); v != 0 || err != nil || grad[0] != 0 {
-		t.Errorf("no data: %g, %v, %v", v, err, grad)
-	}
+	v, err := l.Eval(k, 1, grad)
+	assert.NoError(t, err, "no data")
+	assert.Zero(t, v, "no data")
+	assert.Zero(t, grad[0], "no data: %v", grad)
 	x, y := randomPoints(rng, 3, 2), testutil.Normals(rng, 3)
 	bad := randomPoints(rng, 3, 2)
 	bad.Set(1, 0, math.NaN())
 	var at *ValueError
-	if err := l.Reset(k, bad, y, nil); !errors.As(err, &at) || at.Row != 1 || at.Col != 0 {
-		t.Errorf("NaN in row 1, column 0: %v", err)
-	}
+	err = l.Reset(k, bad, y, nil)
+	require.ErrorAs(t, err, &at, "NaN in row 1, column 0")
+	assert.Equal(t, [2]int{1, 0}, [2]int{at.Row, at.Col}, "NaN in row 1, column 0: %v", err)
 	for name, tt := range map[string]struct{ err, want error }{
 		"nil kernel":         {l.Reset(nil, x, y, nil), ErrArgument},
 		"nil x":              {l.Reset(k, nil, y, nil), ErrArgument},
@@ -103,13 +96,9 @@ func TestLikelihoodErrors(t *testing.T) {
 		"infinite kernel":    {l.Reset(level(math.Inf(1)), x, y, nil), ErrArgument},
 		"kernel of 0":        {l.Reset(level(0), x, y, nil), nil},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
-		}
+		assert.ErrorIs(t, tt.err, tt.want, name)
 	}
-	if err := l.Reset(k, x, y, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.Reset(k, x, y, nil))
 	for name, tt := range map[string]struct{ err, want error }{
 		"nil kernel":     {second(l.Eval(nil, 1, nil)), ErrArgument},
 		"negative noise": {second(l.Eval(k, -1, nil)), ErrArgument},
@@ -117,26 +106,17 @@ func TestLikelihoodErrors(t *testing.T) {
 		"short gradient": {second(l.Eval(k, 1, grad[:2])), ErrDimension},
 		"overflow":       {second(l.Eval(k, 1e-3, nil)), nil},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
-		}
+		assert.ErrorIs(t, tt.err, tt.want, name)
 	}
-	if err := l.Reset(k, x, []float64{1e200, 0, 0}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := l.Eval(k, 1e-3, nil); !errors.Is(err, ErrNotFinite) {
-		t.Errorf("overflow: %v", err)
-	}
-	if err := l.Reset(k, x, []float64{1e153, 0, 0}, nil); err != nil {
-		t.Fatal(err)
-	}
-	if v, err := l.Eval(kernel.Scale(1e-2, kernel.Matern32(1)), 1e-3, grad); !errors.As(err, &at) || at.What != "gradient" || at.Row != 0 {
-		t.Errorf("a gradient that overflows: %g, %v", v, err)
-	}
+	require.NoError(t, l.Reset(k, x, []float64{1e200, 0, 0}, nil))
+	assert.ErrorIs(t, second(l.Eval(k, 1e-3, nil)), ErrNotFinite, "overflow")
+	require.NoError(t, l.Reset(k, x, []float64{1e153, 0, 0}, nil))
+	v, err = l.Eval(kernel.Scale(1e-2, kernel.Matern32(1)), 1e-3, grad)
+	require.ErrorAs(t, err, &at, "a gradient that overflows: %g", v)
+	assert.Equal(t, "gradient", at.What, "a gradient that overflows: %g, %v", v, err)
+	assert.Zero(t, at.Row, "a gradient that overflows: %g, %v", v, err)
 	// A kernel of another dimension than the points is an error, not a panic.
-	if _, err := l.Eval(kernel.Matern32(1, 1, 1), 1, nil); !errors.Is(err, ErrDimension) {
-		t.Errorf("dimension: %v", err)
-	}
+	assert.ErrorIs(t, second(l.Eval(kernel.Matern32(1, 1, 1), 1, nil)), ErrDimension, "dimension")
 }
 
 func TestConditionerBlocks(t *testing.T) {
@@ -162,21 +142,16 @@ func TestConditionerBlocks(t *testing.T) {
 		if k == 0 {
 			nk = []float64{1}
 		}
-		if err := c.Factorize(&kk, nk, resid[:k]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Factorize(&kk, nk, resid[:k]))
 		for i := k; i < 4; i++ {
 			row := make([]float64, i)
 			for j := range row {
 				row[j] = p.At(idx[i], idx[j])
 			}
-			if err := c.Append(row, p.At(idx[i], idx[i]), noise[i], resid[i]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, c.Append(row, p.At(idx[i], idx[i]), noise[i], resid[i]))
 		}
-		if c.Len() != 4 || c.Jitter() != 0 {
-			t.Errorf("%d observations, jitter %g", c.Len(), c.Jitter())
-		}
+		assert.Equal(t, 4, c.Len(), "observations")
+		assert.Zero(t, c.Jitter(), "jitter")
 		var v, v0, v1 linalg.Dense
 		mean := append([]float64(nil), m...)
 		variance := make([]float64, n)
@@ -194,27 +169,17 @@ func TestConditionerBlocks(t *testing.T) {
 			c.Whiten(&v, cross), c.Whiten(&v0, &left), c.Whiten(&v1, &right),
 			c.Update(mean, variance, &v), c.UpdateCov(cov, &v), c.UpdateCross(block, &v0, &v1),
 		} {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		const tol = 1e-12
-		if d := testutil.MaxDiff(mean, wantMean); !(d <= tol) {
-			t.Errorf("%d appended: means differ by %g", appended, d)
-		}
-		if d := maxDiff(cov, wantCov); !(d <= tol) {
-			t.Errorf("%d appended: covariances differ by %g", appended, d)
-		}
+		assert.LessOrEqual(t, testutil.MaxDiff(mean, wantMean), tol, "%d appended: means differ", appended)
+		assert.LessOrEqual(t, maxDiff(cov, wantCov), tol, "%d appended: covariances differ", appended)
 		for i := range n {
-			if d := math.Abs(variance[i] - wantCov.At(i, i)); !(d <= tol) {
-				t.Errorf("%d appended: variance[%d] differs by %g", appended, i, d)
-			}
+			assert.InDelta(t, wantCov.At(i, i), variance[i], tol, "%d appended: variance[%d]", appended, i)
 		}
 		for i := range 3 {
 			for j := range n - 3 {
-				if d := math.Abs(block.At(i, j) - wantCov.At(i, 3+j)); !(d <= tol) {
-					t.Errorf("%d appended: block[%d,%d] differs by %g", appended, i, j, d)
-				}
+				assert.InDelta(t, wantCov.At(i, 3+j), block.At(i, j), tol, "%d appended: block[%d,%d]", appended, i, j)
 			}
 		}
 		// The likelihood is the density of y under the prior.
@@ -226,39 +191,27 @@ func TestConditionerBlocks(t *testing.T) {
 		lp := -2 * math.Log(2*math.Pi)
 		var chol linalg.Cholesky
 		z := make([]float64, 4)
-		if err := chol.Factorize(&s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, chol.Factorize(&s))
 		chol.SolveVecTo(z, resid)
 		for i, r := range resid {
 			lp -= r*z[i]/2 + math.Log(chol.Lower().At(i, i))
 		}
-		if !testutil.Close(c.LogMarginal(), lp, 1e-12) {
-			t.Errorf("%d appended: LogMarginal = %g, want %g", appended, c.LogMarginal(), lp)
-		}
+		got := c.LogMarginal()
+		assert.InEpsilon(t, lp, got, 1e-12, "%d appended: LogMarginal = %g, want %g", appended, got, lp)
 
 		// Other residuals with the same factor.
 		for i := range resid {
 			resid[i] *= -2
 		}
-		if err := c.SetResid(resid); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.SetResid(resid))
 		scaled := make([]float64, n)
-		if err := c.Update(scaled, nil, &v); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Update(scaled, nil, &v))
 		for i, s := range scaled {
-			if w := -2 * (wantMean[i] - m[i]); !(math.Abs(s-w) <= tol) {
-				t.Errorf("%d appended: update %g with residuals times −2, want %g", appended, s, w)
-			}
+			w := -2 * (wantMean[i] - m[i])
+			assert.InDelta(t, w, s, tol, "%d appended: update with residuals times −2", appended)
 		}
-		if err := c.SetResid(resid[1:]); !errors.Is(err, ErrDimension) {
-			t.Errorf("SetResid: %v", err)
-		}
-		if err := c.SetResid([]float64{0, 0, 0, math.Inf(1)}); !errors.Is(err, ErrNotFinite) {
-			t.Errorf("SetResid: %v", err)
-		}
+		assert.ErrorIs(t, c.SetResid(resid[1:]), ErrDimension, "SetResid")
+		assert.ErrorIs(t, c.SetResid([]float64{0, 0, 0, math.Inf(1)}), ErrNotFinite, "SetResid")
 
 		testutil.ZeroAlloc(t, func() {
 			_ = c.Factorize(&kk, nk, resid[:k])
@@ -270,18 +223,14 @@ func TestConditionerBlocks(t *testing.T) {
 func TestConditionerClamps(t *testing.T) {
 	var c Conditioner
 	one := linalg.NewSym(1, []float64{1})
-	if err := c.Factorize(one, []float64{0}, []float64{1}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Factorize(one, []float64{0}, []float64{1}))
 	v := linalg.NewDense(1, 2, []float64{1 + 1e-9, 0.5})
 	variance := []float64{1, 1}
 	cov := linalg.NewSym(2, []float64{1, 0, 0.3, 1})
-	if err := c.Update(nil, variance, v); err != nil || variance[0] != 0 || variance[1] != 0.75 {
-		t.Errorf("Update: %v, %v", variance, err)
-	}
-	if err := c.UpdateCov(cov, v); err != nil || cov.At(0, 0) != 0 || cov.At(1, 1) != 0.75 {
-		t.Errorf("UpdateCov: %g, %g, %v", cov.At(0, 0), cov.At(1, 1), err)
-	}
+	assert.NoError(t, c.Update(nil, variance, v), "Update")
+	assert.Equal(t, []float64{0, 0.75}, variance, "Update")
+	assert.NoError(t, c.UpdateCov(cov, v), "UpdateCov")
+	assert.Equal(t, []float64{0, 0.75}, []float64{cov.At(0, 0), cov.At(1, 1)}, "UpdateCov")
 }
 
 func TestConditionerZeroAlloc(t *testing.T) {
@@ -322,20 +271,15 @@ func TestConditionerErrors(t *testing.T) {
 		"NaN":            {c.Factorize(knan, one, two), ErrNotFinite},
 		"indefinite":     {c.Factorize(indefinite, one, two), ErrNotPositiveDefinite},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("Factorize: %s: %v, want %v", name, tt.err, tt.want)
-		}
-		if c.Len() != 0 {
-			t.Errorf("Factorize: %s: still %d observations", name, c.Len())
-		}
+		assert.ErrorIs(t, tt.err, tt.want, "Factorize: %s", name)
+		assert.Zero(t, c.Len(), "Factorize: %s: still observations", name)
 	}
 	var d *DefiniteError
-	if err := c.Factorize(indefinite, one, two); !errors.As(err, &d) || d.Pivot != 1 || !(d.Value < 0) {
-		t.Errorf("the error %v does not carry the pivot", err)
-	}
-	if err := c.Factorize(k, one, two); err != nil {
-		t.Fatal(err)
-	}
+	err := c.Factorize(indefinite, one, two)
+	require.ErrorAs(t, err, &d)
+	assert.Equal(t, 1, d.Pivot, "the error %v does not carry the pivot", err)
+	assert.Negative(t, d.Value, "the error %v does not carry the pivot", err)
+	require.NoError(t, c.Factorize(k, one, two))
 	lml := c.LogMarginal()
 	for name, tt := range map[string]struct{ err, want error }{
 		"cross":          {c.Append(one, 1, 1, 1), ErrDimension},
@@ -345,12 +289,9 @@ func TestConditionerErrors(t *testing.T) {
 		"negative noise": {c.Append(two, 1, -1, 1), ErrArgument},
 		"indefinite":     {c.Append([]float64{9, 9}, 1, 0, 1), ErrNotPositiveDefinite},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("Append: %s: %v, want %v", name, tt.err, tt.want)
-		}
-		if c.Len() != 2 || c.LogMarginal() != lml {
-			t.Errorf("Append: %s: the failed call changed the receiver", name)
-		}
+		assert.ErrorIs(t, tt.err, tt.want, "Append: %s", name)
+		assert.Equal(t, 2, c.Len(), "Append: %s: the failed call changed the receiver", name)
+		assert.Equal(t, lml, c.LogMarginal(), "Append: %s: the failed call changed the receiver", name)
 	}
 	v, narrow := linalg.NewDense(2, 3, nil), linalg.NewDense(1, 3, nil)
 	three := make([]float64, 3)
@@ -369,18 +310,14 @@ func TestConditionerErrors(t *testing.T) {
 		"UpdateCross rows":    {c.UpdateCross(linalg.NewDense(2, 3, nil), v, v), ErrDimension},
 		"UpdateCross columns": {c.UpdateCross(linalg.NewDense(3, 2, nil), v, v), ErrDimension},
 	} {
-		if !errors.Is(tt.err, tt.want) {
-			t.Errorf("%s: %v, want %v", name, tt.err, tt.want)
-		}
+		assert.ErrorIs(t, tt.err, tt.want, name)
 	}
 	c.Reset()
-	if c.Len() != 0 || c.LogMarginal() != 0 || c.Jitter() != 0 {
-		t.Error("Reset left something")
-	}
+	assert.Zero(t, c.Len(), "Reset left something")
+	assert.Zero(t, c.LogMarginal(), "Reset left something")
+	assert.Zero(t, c.Jitter(), "Reset left something")
 	// Nothing observed: everything stays.
-	if err := c.Whiten(new(linalg.Dense), linalg.NewDense(0, 3, nil)); err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, c.Whiten(new(linalg.Dense), linalg.NewDense(0, 3, nil)))
 }
 
 // panicking is a kernel that panics at its last evaluation.
@@ -412,17 +349,12 @@ func TestKernelPanicsPass(t *testing.T) {
 		defer func() { panicked = recover() == "countdown" }()
 		left = at
 		var f Fitter
-		if _, err := f.Fit(t.Context(), k, 0.01, x, y, nil, &FitOptions{Starts: 1, Params: []LogNormal{{SD: 1, Min: 0.01, Max: 10}}}); err != nil {
-			t.Errorf("call %d: %v", at, err)
-		}
+		o := &FitOptions{Starts: 1, Params: []LogNormal{{SD: 1, Min: 0.01, Max: 10}}}
+		assert.NoError(t, second(f.Fit(t.Context(), k, 0.01, x, y, nil, o)), "call %d", at)
 		return
 	}
-	if fit(0) {
-		t.Fatal("panics without being asked")
-	}
+	require.False(t, fit(0), "panics without being asked")
 	for at, calls := 1, -left; at <= calls; at++ {
-		if !fit(at) {
-			t.Errorf("call %d of %d: the panic did not pass", at, calls)
-		}
+		assert.True(t, fit(at), "call %d of %d: the panic did not pass", at, calls)
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -45,9 +46,7 @@ func regress(t testing.TB, k kernel.Kernel, noise float64, x *linalg.Dense, y, e
 			d[i] += extra[i]
 		}
 	}
-	if err := r.c.Factorize(&gram, d, y); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.c.Factorize(&gram, d, y))
 	return r
 }
 
@@ -92,43 +91,29 @@ func TestRegressionIsConditioning(t *testing.T) {
 	r := regress(t, k, 0.02, x, y, extra)
 	mean, variance := make([]float64, n+m), make([]float64, n+m)
 	var cov linalg.Sym
-	if err := r.posteriorTo(mean, &cov, all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.posteriorTo(mean, &cov, all))
 	const tol = 1e-12
-	if d := maxDiff(&cov, wantCov); !(d <= tol) {
-		t.Errorf("covariances differ by %g", d)
-	}
-	if d := testutil.MaxDiff(mean, wantMean); !(d <= tol) {
-		t.Errorf("means differ by %g", d)
-	}
+	assert.LessOrEqual(t, maxDiff(&cov, wantCov), tol, "covariances differ")
+	assert.LessOrEqual(t, testutil.MaxDiff(mean, wantMean), tol, "means differ")
 	kernel.Cross(&r.white, k, x, all)
-	if err := r.c.Whiten(&r.white, &r.white); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.c.Whiten(&r.white, &r.white))
 	var other linalg.Sym
 	other.Copy(&gram)
 	var cross linalg.Dense
 	kernel.Cross(&cross, k, all, all)
-	if err := errors.Join(r.predictTo(mean, variance, all), r.c.UpdateCov(&other, &r.white), r.c.UpdateCross(&cross, &r.white, &r.white)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.predictTo(mean, variance, all))
+	require.NoError(t, r.c.UpdateCov(&other, &r.white))
+	require.NoError(t, r.c.UpdateCross(&cross, &r.white, &r.white))
 	for i := range n + m {
-		if d := math.Abs(variance[i] - cov.At(i, i)); !(d <= 64*0x1p-52) {
-			t.Errorf("variance[%d] differs by %g", i, d)
-		}
+		assert.InDelta(t, cov.At(i, i), variance[i], 64*0x1p-52, "variance[%d]", i)
 		for j := range n + m {
-			if d := math.Max(math.Abs(other.At(i, j)-cov.At(i, j)), math.Abs(cross.At(i, j)-cov.At(i, j))); !(d <= 64*0x1p-52) {
-				t.Errorf("covariance [%d,%d] differs by %g", i, j, d)
-			}
+			assert.InDelta(t, cov.At(i, j), other.At(i, j), 64*0x1p-52, "covariance [%d,%d] of UpdateCov", i, j)
+			assert.InDelta(t, cov.At(i, j), cross.At(i, j), 64*0x1p-52, "covariance [%d,%d] of UpdateCross", i, j)
 		}
 	}
-	if err := r.c.Condition(nil, &cov, &r.white, linalg.NewDense(n-1, n+m, nil)); !errors.Is(err, ErrDimension) {
-		t.Errorf("another number of observations: %v", err)
-	}
-	if err := r.c.Condition(nil, nil, &r.white, &r.cross); !errors.Is(err, ErrArgument) {
-		t.Errorf("nil: %v", err)
-	}
+	few := linalg.NewDense(n-1, n+m, nil)
+	assert.ErrorIs(t, r.c.Condition(nil, &cov, &r.white, few), ErrDimension, "another number of observations")
+	assert.ErrorIs(t, r.c.Condition(nil, nil, &r.white, &r.cross), ErrArgument, "nil")
 }
 
 // TestProcessors wants the same bits whatever the number of processors, above
