@@ -378,7 +378,7 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // many; elsewhere they are as much wider as replays of past tasks show, and may be too narrow: of
 // other rows they hold 61 to 97 % on eight tables (CMBO_DATA=DIR go test ./cmbo/bench -run
 // TestPredictCoverage -v), as they know of values that Learn raises that they are low and not how
-// low, 88 to 92 % on draws of a Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
+// low, 89 to 93 % on draws of a Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {
