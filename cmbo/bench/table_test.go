@@ -144,8 +144,9 @@ func TestMisleadingTable(t *testing.T) {
 func TestPredictCoverage(t *testing.T) {
 	type count struct{ rows, held, low, lowHeld int }
 	for _, name := range []string{
-		"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost", // which were looked at when intervals were worked on
-		"gauntlet/aryl-amination", "gauntlet/imagemagick", "gauntlet/deeparch", "gpu_kernels/gpu-dedisp",
+		// These were looked at when intervals were worked on.
+		"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost", "gauntlet/aryl-amination", "gauntlet/imagemagick",
+		"gauntlet/deeparch", "gpu_kernels/gpu-dedisp",
 	} {
 		var with, without count
 		eachTarget(t, name, "", func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
