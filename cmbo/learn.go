@@ -6,6 +6,7 @@ import (
 	"iter"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -156,6 +157,9 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.space.Finite(), l)
 	p.told = t.told
+	if err := l.Inflate(ctx); err != nil {
+		return nil, gp.Marked(ctx, err)
+	}
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}

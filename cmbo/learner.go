@@ -306,10 +306,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	m, err := s.of.Model(ctx, t.standardized(s.mean, s.sd), all, o)
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
-	}
+	m := s.of.Model(t.standardized(s.mean, s.sd), all, o)
 	return t.finish(ctx, &hierarchicalPrior{Model: m})
 }
 

@@ -51,6 +51,7 @@ func TestInflation(t *testing.T) {
 	for _, rough := range []float64{0, 0.5} {
 		tasks := hills(24, rough)
 		m := learn(t, tasks, uniform(rng.Stream(12, "grid"), 60, 2), o)
+		require.NoError(t, m.Inflate(ctx))
 		at[rough] = m.inflation
 		var errs []float64
 		for _, task := range tasks {

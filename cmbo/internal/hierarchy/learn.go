@@ -28,7 +28,7 @@ type Model struct {
 	common    float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine    affinePrior
 	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
-	inflation float64  // of the deviations of predictions of low values: see inflate
+	inflation float64  // of the deviations of predictions of low values: see Inflate
 	settings  Settings // that it was learned with
 	related   *related // what descriptors say, nil where tasks have none
 	moved     *moved   // the population for a target of descriptors, nil where they say nothing
@@ -64,8 +64,7 @@ func (m *Model) set(g *grid, pop Moments) {
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
 // neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
-// base process takes the fit and the Shares again, and a quarter of the steps. Replays of 64 tasks
-// at most take a run of 20 values each.
+// base process takes the fit and the Shares again, and a quarter of the steps.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	base, narrow, err := o.bases(ctx, tasks)
 	if err != nil {
@@ -78,9 +77,6 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 			// What another base process changes is little.
 			m.narrow, err = learnOn(ctx, tasks, n, m.pop, (o.Steps+3)/4, &o)
 		}
-	}
-	if err == nil {
-		err = m.inflate(ctx)
 	}
 	return m, err
 }

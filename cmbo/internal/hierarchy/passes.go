@@ -32,10 +32,10 @@ func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (
 }
 
 // Model makes the model of total tasks, of which it knows a sample.
-func (p *Pass) Model(ctx context.Context, sample []Task, total int64, o Settings) (*Model, error) {
+func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
 	m := newModel(sample, total, &o)
 	m.set(p.grid, p.at)
-	return m, m.inflate(ctx)
+	return m
 }
 
 // Next returns what is known after a step of EM with the sums over all tasks, drawn to
