@@ -6,10 +6,10 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"sync/atomic"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
@@ -120,34 +120,20 @@ func TestLearnRejects(t *testing.T) {
 	require.Error(t, err)
 }
 
-// countdown is a context that is cancelled when it was asked so many times.
-type countdown struct {
-	context.Context
-	left atomic.Int64
-}
-
-func (c *countdown) Err() error {
-	if c.left.Add(-1) < 0 {
-		return context.Canceled
-	}
-	return nil
-}
-
 // Learn ends with the error of its context wherever that is cancelled.
 func TestLearnCancelled(t *testing.T) {
 	space, _ := grid(t, 6)
 	tasks := family(6, 12)
 	tasks[0].Failed = [][]float64{{0.5, 0.5}}
-	asked := func(n int64) (int64, error) {
-		c := &countdown{Context: ctx}
-		c.left.Store(n)
+	asked := func(n int) (int, error) {
+		c := testutil.Countdown(n)
 		_, err := cmbo.Learn(c, space, tasks, cmbo.WithParallelism(1))
-		return n - c.left.Load(), err
+		return c.Asked(), err
 	}
 	total, err := asked(math.MaxInt32)
 	require.NoError(t, err)
-	require.Greater(t, total, int64(60))
-	for i := range int64(60) {
+	require.Greater(t, total, 60)
+	for i := range 60 {
 		at := i * (total - 1) / 59
 		_, err := asked(at)
 		require.ErrorIs(t, err, context.Canceled, "cancelled when asked %d times of %d", at, total)

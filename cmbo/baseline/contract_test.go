@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -436,8 +437,7 @@ func TestFitSurvivesCancellation(t *testing.T) {
 		mean, sd := predict(t, want, z)
 		got := model.Surrogate(1)
 		for calls := range 12 {
-			c := &countdown{Context: ctx, left: calls}
-			if err := got.Fit(c, d); err != nil {
+			if err := got.Fit(testutil.Countdown(calls), d); err != nil {
 				require.ErrorIs(t, err, context.Canceled, name)
 			}
 		}
@@ -446,22 +446,6 @@ func TestFitSurvivesCancellation(t *testing.T) {
 		require.Equal(t, mean, m2, name)
 		require.Equal(t, sd, s2, name)
 	}
-}
-
-// countdown is a context that is cancelled after so many looks.
-type countdown struct {
-	context.Context
-	mu   sync.Mutex
-	left int
-}
-
-func (c *countdown) Err() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.left--; c.left < 0 {
-		return context.Canceled
-	}
-	return nil
 }
 
 func TestMethodNames(t *testing.T) {

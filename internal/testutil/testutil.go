@@ -217,23 +217,25 @@ func SkipRace(tb testing.TB, why string) {
 
 // Countdown returns a context that is cancelled once its error was asked for n times.
 // Several goroutines may ask.
-func Countdown(n int) context.Context {
-	c := &countdown{Context: context.Background()}
-	c.n.Store(int64(n))
-	return c
-}
+func Countdown(n int) *countdown { return &countdown{Context: context.Background(), n: int64(n)} }
 
+// countdown is a context that counts how many times its error is asked for.
 type countdown struct {
 	context.Context
-	n atomic.Int64
+	n     int64
+	asked atomic.Int64
 }
 
+// Err returns context.Canceled from the time on that it was asked for often enough.
 func (c *countdown) Err() error {
-	if c.n.Add(-1) < 0 {
+	if c.asked.Add(1) > c.n {
 		return context.Canceled
 	}
 	return nil
 }
+
+// Asked returns how many times the error was asked for.
+func (c *countdown) Asked() int { return int(c.asked.Load()) }
 
 // BenchCubes runs f at several sizes, set up by setup, and reports the rate for so
 // many operations in units of n³.
