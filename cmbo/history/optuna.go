@@ -157,7 +157,8 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(o.Constraints) > 0 && !j.constrained {
+	constrained := func(t *trial) bool { return t.constraints != nil }
+	if len(o.Constraints) > 0 && !slices.ContainsFunc(j.trials, constrained) {
 		return nil, rowErrorf(ErrColumn, "no trial has constraints, which are named %q", o.Constraints)
 	}
 	res.Result = *done

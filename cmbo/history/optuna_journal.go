@@ -87,8 +87,6 @@ type journal struct {
 	byName  map[string]*study
 	trials  []*trial // by ID
 	dists   map[string]*distribution
-
-	constrained bool // a trial of a study to be read has constraints
 }
 
 // maxParams bounds the parameters of a study, and with it the time that a
@@ -196,7 +194,7 @@ func (t *trial) change(j *journal, op *operation, line int) *RowError {
 	case *op.Op == opTrialState:
 		return t.setState(j, op, line)
 	case *op.Op == opTrialSystemAttr:
-		t.attribute(j, op.Attribute)
+		t.attribute(op.Attribute)
 		return nil
 	case *op.Op == opTrialParam && op.Param == nil:
 		return missing("param_name")
@@ -270,7 +268,7 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	for step, value := range op.Steps {
 		t.report(step, value)
 	}
-	t.attribute(j, op.Attributes)
+	t.attribute(op.Attributes)
 	s.trials = append(s.trials, t)
 	j.trials = append(j.trials, t)
 	t.trim(j)

@@ -91,13 +91,12 @@ func (t *trial) outputs() (map[string]float64, *RowError) {
 
 // attribute takes the constraints of a system attribute, or of all of a trial's. What is no list
 // counts as none.
-func (t *trial) attribute(j *journal, raw json.RawMessage) {
+func (t *trial) attribute(raw json.RawMessage) {
 	var of struct {
 		Constraints []json.RawMessage `json:"constraints"`
 	}
-	if len(j.Constraints) > 0 && json.Unmarshal(raw, &of) == nil && of.Constraints != nil {
+	if s := t.study; s.wanted && len(s.asked.Constraints) > 0 && json.Unmarshal(raw, &of) == nil && of.Constraints != nil {
 		t.constraints = of.Constraints
-		j.constrained = j.constrained || t.study.wanted
 	}
 }
 
@@ -173,7 +172,7 @@ func (t *trial) trim(j *journal) {
 		t.values, t.last, t.shown = nil, nil, nil
 	}
 	if t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
-		t.settings, t.values, t.last, t.shown = nil, nil, nil, nil
+		t.settings, t.values, t.last, t.shown, t.constraints = nil, nil, nil, nil, nil
 	}
 }
 
