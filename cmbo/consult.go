@@ -133,11 +133,14 @@ func (m consulted) back(v float64) float64 {
 // are not normal then; mean and deviation are those of the normal distribution with the same 90 %
 // interval.
 func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64) belief {
+	low, high := mean-special.Z90*sd, mean+special.Z90*sd
+	seen, median := low, m.back(mean)
 	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
-		sd = r.Inflated(mean, sd)
+		low, high = r.Ends(mean, sd)
+	} else {
+		low, high = m.back(low), m.back(high)
 	}
-	low, median, high := m.back(mean-special.Z90*sd), m.back(mean), m.back(mean+special.Z90*sd)
-	if low < mean-special.Z90*sd {
+	if low < seen {
 		mean, sd = low+(high-low)/2, (high-low)/(2*special.Z90)
 	}
 	mean, sd = scale.Back(mean, sd)

@@ -66,7 +66,7 @@ func TestRealTable(t *testing.T) {
 
 // eachTarget calls do with six targets of a table, a file under CMBO_DATA or FILE/SPACE, the space
 // of each and what was learned from the other tasks, changed as past says.
-func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior)) {
+func eachTarget(t *testing.T, name, past string, division int, do func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior)) {
 	t.Helper()
 	dir := os.Getenv("CMBO_DATA")
 	if dir == "" {
@@ -81,7 +81,7 @@ func eachTarget(t *testing.T, name, past string, do func(task *TableTask, space 
 	p, err := FindProtocol("paper")
 	require.NoError(t, err)
 	p.Past = past
-	split, err := p.divide(table, 0)
+	split, err := p.divide(table, division)
 	require.NoError(t, err)
 	cube, err := cmbo.UnitCube(table.Dim)
 	require.NoError(t, err)
@@ -119,7 +119,7 @@ func TestMisleadingTable(t *testing.T) {
 	for _, name := range []string{"ecml_adaboost", "tst_svm"} {
 		said := make(map[string]int)
 		for _, past := range []string{"", "negated"} {
-			eachTarget(t, name, past, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
+			eachTarget(t, name, past, 0, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
 				o, err := cmbo.New(space, cmbo.WithPrior(prior))
 				require.NoError(t, err)
 				var tr cmbo.Transfer
@@ -143,43 +143,50 @@ func TestMisleadingTable(t *testing.T) {
 // doc comment of Optimizer.Predict gives the range, and those of a run without a prior.
 func TestPredictCoverage(t *testing.T) {
 	type count struct{ rows, held, low, lowHeld int }
-	for _, name := range []string{
-		// These were looked at when intervals were worked on.
-		"tst_svm", "openml_rf", "yahpo_lcbench", "ecml_adaboost", "gauntlet/aryl-amination", "gauntlet/imagemagick",
-		"gauntlet/deeparch", "gpu_kernels/gpu-dedisp",
+	for name, least := range map[string]float64{
+		// These were looked at when intervals were worked on, the last one for why it has fewer.
+		"tst_svm": 0.8, "openml_rf": 0.8, "openml_adaboost": 0.8, "yahpo_lcbench": 0.8, "yahpo_rpart": 0.8, "ecml_adaboost": 0.8,
+		"gauntlet/nodejs": 0.8, "gauntlet/x264-size": 0.8, "gauntlet/aryl-amination": 0.8, "gauntlet/deeparch": 0.8,
+		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.6,
 	} {
-		var with, without count
-		eachTarget(t, name, "", func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
-			add := func(c *count, opts ...cmbo.Option) {
-				o, err := cmbo.New(space, opts...)
-				require.NoError(t, err)
-				asked := askTable(t, o, task, 20, nil)
-				step, ok := o.LastStep()
-				require.True(t, ok)
-				third := slices.Sorted(slices.Values(task.Y))[len(task.Y)/3]
-				for i, x := range task.X {
-					if asked[i] {
-						continue
+		t.Run(name, func(t *testing.T) {
+			var with, without count
+			for division := range 5 {
+				eachTarget(t, name, "", division, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
+					add := func(c *count, opts ...cmbo.Option) {
+						o, err := cmbo.New(space, opts...)
+						require.NoError(t, err)
+						asked := askTable(t, o, task, 20, nil)
+						step, ok := o.LastStep()
+						require.True(t, ok)
+						third := slices.Sorted(slices.Values(task.Y))[len(task.Y)/3]
+						for i, x := range task.X {
+							if asked[i] {
+								continue
+							}
+							mean, sd, err := o.Predict(x)
+							require.NoError(t, err)
+							held := 0
+							if math.Abs(task.Y[i]-mean) <= 1.645*math.Hypot(sd, step.Scale*math.Sqrt(step.NoiseVariance)) {
+								held = 1
+							}
+							c.rows, c.held = c.rows+1, c.held+held
+							if task.Y[i] < third {
+								c.low, c.lowHeld = c.low+1, c.lowHeld+held
+							}
+						}
 					}
-					mean, sd, err := o.Predict(x)
-					require.NoError(t, err)
-					held := 0
-					if math.Abs(task.Y[i]-mean) <= 1.645*math.Hypot(sd, step.Scale*math.Sqrt(step.NoiseVariance)) {
-						held = 1
-					}
-					c.rows, c.held = c.rows+1, c.held+held
-					if task.Y[i] < third {
-						c.low, c.lowHeld = c.low+1, c.lowHeld+held
-					}
-				}
+					add(&with, cmbo.WithPrior(prior))
+					add(&without)
+				})
 			}
-			add(&with, cmbo.WithPrior(prior))
-			add(&without)
+			share := func(what string, c count) float64 {
+				t.Logf("%s a past %.0f %% of %d rows, %.0f %% of the lowest third",
+					what, 100*float64(c.held)/float64(c.rows), c.rows, 100*float64(c.lowHeld)/float64(c.low))
+				return float64(c.held) / float64(c.rows)
+			}
+			require.Greater(t, share("with", with), least)
+			require.Greater(t, share("without", without), 0.7)
 		})
-		for _, c := range []count{with, without} {
-			share := float64(c.held) / float64(c.rows)
-			t.Logf("%s: %.0f %% of %d rows, %.0f %% of the lowest third", name, 100*share, c.rows, 100*float64(c.lowHeld)/float64(c.low))
-			require.Greater(t, share, 1.0/3, name)
-		}
 	}
 }

@@ -40,7 +40,7 @@
 // evidence for all offsets and scales. A prediction is the first two moments of the mixture. As
 // differences between low values of tasks are made smaller before they are learned from, so are
 // those of a run (Run.Fit), and so they are predicted: Run.Back brings a prediction back, and
-// Run.Inflated says how much wider than the model's its interval is where it is low (inflation.go).
+// Run.Ends an interval, which is wider than the model's where it is low (inflation.go).
 // Labels of success are values that have no offset and scale (success.go).
 //
 // Package gp conditions one process on its values. Here several are conditioned on the same

@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/exactsum"
 )
 
@@ -13,6 +14,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	}
 	e.Int(int(m.total))
 	e.Float(m.inflation)
+	e.Float(m.reach)
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
 		e.Text(t.ID)
@@ -62,9 +64,9 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, inflation, n := d.Int(), d.Value(), d.Count(1)
-	if inflation < 1 || inflation > maxInflation {
-		d.Fail("intervals %g times as wide", inflation)
+	total, inflation, reach, n := d.Int(), d.Value(), d.Value(), d.Count(1)
+	if inflation < 1 || inflation > maxInflation || reach < 0 || reach > scaling.MaxReach {
+		d.Fail("intervals %g times as wide, whose ends reach %g lower", inflation, reach)
 	}
 	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
@@ -96,7 +98,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	}
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
-	m.common, m.inflation = common, inflation
+	m.common, m.inflation, m.reach = common, inflation, reach
 	if !d.Bool() {
 		return m, d.Err
 	}

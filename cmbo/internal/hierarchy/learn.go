@@ -29,6 +29,7 @@ type Model struct {
 	affine    affinePrior
 	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
 	inflation float64  // of the deviations of predictions of low values: see Inflate
+	reach     float64  // of the lower ends of their intervals, in Near: likewise
 	settings  Settings // that it was learned with
 	related   *related // what descriptors say, nil where tasks have none
 	moved     *moved   // the population for a target of descriptors, nil where they say nothing

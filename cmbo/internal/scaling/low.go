@@ -15,6 +15,9 @@ const (
 	nearWidths = 0.75
 )
 
+// MaxReach is how far below the knee values lie, at most, that are no penalties, in Near.
+const MaxReach = (1 + apart) * lowWidths / nearWidths
+
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
 
@@ -117,6 +120,15 @@ func (l Low) At(v float64) float64 {
 // Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a
 // task the slope rises no more.
 func (l Low) Back(low float64) float64 { return l.BackFrom(low, math.Log(lowWidths/nearWidths)) }
+
+// Raised returns how far a value is on its way from the knee, 0, to where RaiseLow raises those
+// of a task with such a Near, 1 from there on.
+func (l Low) Raised(low float64) float64 {
+	if l.Near == 0 {
+		return 0
+	}
+	return min(max(l.Knee-low, 0)/(math.Log(lowWidths/nearWidths)*l.Near), 1)
+}
 
 // BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
 func (l Low) BackFrom(low, steepest float64) float64 {
