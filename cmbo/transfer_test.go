@@ -331,24 +331,29 @@ func TestCalibrationInWords(t *testing.T) {
 	require.Equal(t, "no forecasts yet", of(0, 0).String())
 }
 
-// A run whose values are in other units than the past's is told so, and the past still helps
-// it; one in the past's units is not.
+// A run whose values are in other units than the past's, of which another offset or another scale
+// tells, is told so, and the past does not mislead it; one in the past's units, whose values may
+// differ by less, is not.
 func TestTransferInOtherUnits(t *testing.T) {
 	space, _ := grid(t, 9)
-	past, f := kinds(8, 20)
+	past, f := kinds(8, 20) // values between 50 and 60
 	prior := learn(t, space, past)
-	for _, offset := range []float64{0, 1e4} { // the past's values lie between 50 and 60
+	for _, tt := range []struct {
+		offset, unit float64
+		other        bool
+	}{{0, 1, false}, {40, 0.2, false}, {1e4, 1, true}, {0, 1e-3, true}, {48, 1.0 / 30, true}, {-1500, 30, true}} {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior))
 		require.Zero(t, transferOf(t, o).OtherUnits)
-		drive(t, o, func(x []float64) float64 { return offset + f(x) }, 8)
+		drive(t, o, func(x []float64) float64 { return tt.offset + tt.unit*f(x) }, 8)
 		tr := transferOf(t, o)
-		assert.Equal(t, cmbo.TransferHelps, tr.Verdict, tr)
-		if offset == 0 {
-			assert.Less(t, tr.OtherUnits, 1e-3)
-			assert.NotContains(t, tr.String(), "units")
-		} else {
-			assert.Greater(t, tr.OtherUnits, 0.999)
+		assert.NotEqual(t, cmbo.TransferMisleads, tr.Verdict, "%v: %v", tt, tr)
+		if tt.other {
+			assert.Greater(t, tr.OtherUnits, 0.99, "%v", tt)
 			assert.Contains(t, tr.String(), "the values lie out of all proportion to the past's: they may be in other units")
+		} else {
+			assert.Equal(t, cmbo.TransferHelps, tr.Verdict, "%v: %v", tt, tr)
+			assert.Less(t, tr.OtherUnits, 1e-3, "%v", tt)
+			assert.NotContains(t, tr.String(), "units")
 		}
 	}
 }

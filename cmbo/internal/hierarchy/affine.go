@@ -236,8 +236,13 @@ type affinePosterior struct {
 	// prediction uncertain, but downwards only, which a single pair of moments does not show.
 	parts      []part
 	reversed   float64 // mass of negative scales
-	otherUnits float64 // mass of offsets out of all proportion
+	otherUnits float64 // mass of offsets or scales out of all proportion
 }
+
+// otherUnit is the ratio of scales, either way, from which on another unit is thought of where it is
+// also beyond three deviations of the tasks' scales: next to none of a table's tasks differ by as
+// much from the others, and minutes from seconds, shares from percents and decades do.
+const otherUnit = 10
 
 // negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
 // left out: with factors of no less than a billionth, all there can be do not add up to a unit of
@@ -309,10 +314,13 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i, n := range nodes {
-		out.otherUnits += outcomes[i][widest].mass / total
+		far := math.Abs(n.logS2/2-p.logScale) > max(math.Log(otherUnit), 3*math.Sqrt(p.logScaleVar))
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {
+				if far || k == widest {
+					out.otherUnits += o.mass / total
+				}
 				each.add(part{mass: o.mass / total, a: o.a, s: n.s, s2: n.s2, varA: o.varA})
 			}
 		}

@@ -278,8 +278,8 @@ func (r *Run) Masses() []Mass {
 	return out
 }
 
-// OtherUnits returns the posterior mass of offsets out of all proportion to the tasks', 0 before
-// the first value.
+// OtherUnits returns the posterior mass of offsets or scales out of all proportion to the tasks', 0
+// before the first value.
 func (r *Run) OtherUnits() (mass float64) {
 	if len(r.y) == 0 {
 		return 0
