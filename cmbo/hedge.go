@@ -48,7 +48,7 @@ func (o *draft) judge() judge {
 		when = o.hedge.Alone
 	default:
 		up, _ := (Transfer{Hypotheses: past.Hypotheses()}).upright()
-		if trusted = up >= o.hedge.Trust; !trusted {
+		if trusted = up >= o.hedge.Trust && !o.tied(); !trusted {
 			when = o.hedge.Doubted
 		}
 	}
@@ -64,6 +64,21 @@ func (o *draft) judge() judge {
 		return withoutPast
 	}
 	return byDistance
+}
+
+// tied reports whether proposals since the one of the best value have brought that value so
+// often that it is what the past's best region has here, and more of them would confirm nothing.
+func (o *draft) tied() bool {
+	best, ties := o.h.Best(o.config.minimize), 0
+	if best < 0 || o.hedge.Ties == 0 {
+		return false
+	}
+	for _, v := range o.h.Observations[best+1:] {
+		if v.Trial > 0 && v.Y == o.h.Observations[best].Y {
+			ties++
+		}
+	}
+	return ties >= o.hedge.Ties
 }
 
 // distances sets dst to the distances of the rows of x from the nearest of the points seen.

@@ -3,11 +3,14 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"fmt"
+	"math"
 	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
@@ -111,6 +114,59 @@ func TestHedgeTrustsAnHonestPast(t *testing.T) {
 			require.Equal(t, byModel, judgeOf(t, o, 1+i), "%v", c)
 		}
 	}
+}
+
+// Values of a dozen levels, the past's best region on a lesser one and a peak elsewhere: a run does
+// not have the level confirmed again and again. From five values on that equal the best every
+// second point is the one by distance, though the past is trusted, and the peak is found; without
+// that it is in none of the runs.
+func TestHedgeOfTies(t *testing.T) {
+	testutil.SkipShort(t, "it asks where whole runs end")
+	s, rows := grid(t, 21)
+	found := 0
+	for seed := range uint64(4) {
+		r := rng.Stream(seed, t.Name())
+		cx, cy := 0.2+0.2*r.Float64(), 0.2+0.2*r.Float64()
+		levels := func(f surface, x []float64) float64 { return math.Floor(12 * f(x[0], x[1])) }
+		hill := func() surface { return peak(cx+0.05*r.NormFloat64(), cy+0.05*r.NormFloat64(), 0.25) }
+		var past []cmbo.Task
+		for k := range 8 {
+			f, task := hill(), cmbo.Task{ID: fmt.Sprint(k)}
+			for _, j := range r.Perm(len(rows))[:40] {
+				task.X, task.Y = append(task.X, rows[j]), append(task.Y, levels(f, rows[j]))
+			}
+			past = append(past, task)
+		}
+		f, other := hill(), peak(1-cx, 1-cy, 0.15)
+		target := func(x, y float64) float64 { return max(min(f(x, y), 0.6), other(x, y)) }
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, past)))
+		best, since, ties := -1.0, 0, 0
+		for range 30 {
+			upright := 0.0
+			for _, h := range transferOf(t, o).Hypotheses {
+				if h.Level != cmbo.LevelNone {
+					upright += h.Mass - h.Reversed
+				}
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if upright >= 0.8 && ties >= 5 {
+				want := []string{byModel, byDistance}[since%2]
+				require.Equal(t, want, judgeOf(t, o, trial.ID), "seed %d, %d without an improvement", seed, since)
+			}
+			y := levels(target, trial.X)
+			require.NoError(t, o.Tell(trial.ID, y))
+			if since++; y > best {
+				best, since, ties = y, 0, 0
+			} else if y == best {
+				ties++
+			}
+		}
+		if best > levels(func(_, _ float64) float64 { return 0.6 }, rows[0]) {
+			found++
+		}
+	}
+	require.GreaterOrEqual(t, found, 2)
 }
 
 // A point by distance is the candidate that is farthest from all points asked for, and one
