@@ -110,7 +110,9 @@ type CheckReport struct {
 	Common float64
 	// Reversed are the tasks that most of the tasks left out contradict: what was learned
 	// of such a task ranks their points the other way round, with a correlation of ranks
-	// below -2/√(n-1) for n points.
+	// below -2/√(n-1) for n points. So are those left out whose run with the past of all the others
+	// gave most of the mass to large being small: one such task of few noisy values is drawn so far
+	// to what all have in common that no other contradicts it.
 	Reversed []string
 	// Apart are tasks whose values of an output are fifty times those of the others, or more, or less: they may
 	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
@@ -233,13 +235,15 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
 		out = out[:min(len(out), c.tasks)]
 		slices.Sort(out)
-		contradicted := make(map[string]int)
+		contradicted, against := make(map[string]int), make(map[string]bool)
 		for _, i := range out {
 			t, reversed, common, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
 			if err != nil {
 				return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
 			}
 			report.Tasks = append(report.Tasks, t)
+			_, down := t.Transfer.upright()
+			against[t.ID] = down > 0.5
 			report.Common += common / float64(len(out))
 			for _, id := range reversed {
 				contradicted[id]++
@@ -250,7 +254,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			if slices.Contains(out, i) {
 				others--
 			}
-			if n := contradicted[tasks[i].ID]; 2*n > others {
+			if n := contradicted[tasks[i].ID]; 2*n > others || against[tasks[i].ID] {
 				report.Reversed = append(report.Reversed, tasks[i].ID)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -159,6 +160,37 @@ func TestCheckSays(t *testing.T) {
 	require.NotContains(t, one.String(), "NaN")
 	for _, k := range again.Tasks {
 		require.True(t, slices.ContainsFunc(report.Tasks, func(c cmbo.CheckedTask) bool { return c.ID == k.ID }))
+	}
+}
+
+// Of ten tasks of twelve noisy values one that is negated is named, which most others do not contradict, and
+// so are three, and no other is.
+func TestCheckNamesNegatedTasks(t *testing.T) {
+	testutil.SkipShort(t, "it checks ten tasks twice")
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		negated       int
+		spread, noise float64
+	}{{1, 0.2, 0.1}, {3, 0.1, 0.01}} {
+		r := rng.Stream(uint64(c.negated), t.Name())
+		var tasks []cmbo.Task
+		var want []string
+		for i := range 10 {
+			f, sign := peak(near(r, 0.35, c.spread), near(r, 0.6, c.spread), 0.25), 1.0
+			task := cmbo.Task{ID: fmt.Sprint(i)}
+			if i%3 == 2 && i < 3*c.negated {
+				sign, want = -1, append(want, task.ID)
+			}
+			for range 12 {
+				x := []float64{r.Float64(), r.Float64()}
+				task.X, task.Y = append(task.X, x), append(task.Y, sign*(f(x[0], x[1])+c.noise*r.NormFloat64()))
+			}
+			tasks = append(tasks, task)
+		}
+		report, err := cmbo.Check(ctx, space, tasks)
+		require.NoError(t, err)
+		require.Equal(t, want, report.Reversed, "%v", report)
 	}
 }
 
