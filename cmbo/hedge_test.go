@@ -405,7 +405,7 @@ func TestPlateau(t *testing.T) {
 	testutil.SkipShort(t, "it asks where whole runs end")
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	require.NoError(t, err)
-	for seed := range uint64(4) {
+	for seed := range uint64(*noPastRuns) {
 		o := newOptimizer(t, s, cmbo.WithSeed(seed))
 		drive(t, o, func(x []float64) float64 {
 			if x[0] <= 0.6 {

@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var noPastRuns = flag.Int("nopast", 6, "runs on each problem of TestWithoutPastBesideRandom")
+var noPastRuns = flag.Int("nopast", 6, "runs on each problem of TestWithoutPastBesideRandom, and of TestPlateau")
 
 // A trialled function is to be maximised; ok is false where its evaluation fails.
 type trialled func(x []float64) (y float64, ok bool)
