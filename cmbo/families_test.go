@@ -16,7 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var familyProblems = flag.Int("families", 3, "problems of each family of TestFamilies")
+var (
+	familyProblems = flag.Int("families", 3, "problems of each family of TestFamilies")
+	familyBudget   = flag.Int("family-budget", 25, "evaluations of each run of TestFamilies")
+)
 
 // A surface is a function on the unit square.
 type surface func(x, y float64) float64
@@ -151,7 +154,7 @@ var familyGrid = func() (rows [][]float64) {
 	return rows
 }()
 
-// What eight past tasks cost or bring within 25 evaluations, as the area under the curve of
+// What eight past tasks cost or bring within some evaluations, 25 unless a flag says otherwise, as the area under the curve of
 // simple regret over that of a run without them: a past that is like the target brings most,
 // and none that misleads, in ways that leave it likely for a while, costs more than its bound.
 //
@@ -225,12 +228,12 @@ func TestFamilies(t *testing.T) {
 	}
 }
 
-// regretArea runs 25 evaluations of a table and returns the sum of the regrets, and the point
+// regretArea runs the evaluations of a table and returns the sum of the regrets, and the point
 // evaluated first.
 func regretArea(t *testing.T, opt *cmbo.Optimizer, y []float64) (sum float64, first []float64) {
 	lo, hi := slices.Min(y), slices.Max(y)
 	best := lo
-	for range 25 {
+	for range *familyBudget {
 		trial, err := opt.Ask(context.Background())
 		require.NoError(t, err)
 		require.NoError(t, opt.Tell(trial.ID, y[trial.Index]))
