@@ -24,6 +24,7 @@ var Ablations = []Ablation{
 	{"no-ties", "values equal to the best, however many, leave the past trusted", func(s *Settings) { s.Hedge.Ties = 0 }},
 	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.NoTransferMass = 0 }},
+	{"no-first-transfer", "a first value in another unit than the past's counts without transfer, too", func(s *Settings) { s.FirstTransfers = false }},
 	{"no-reversal", "large is never small", func(s *Settings) { s.Reversed = 0 }},
 	{"no-compression", "low values, of past tasks and of a run, are as far apart as they were", func(s *Settings) { s.Compress = false }},
 	{"wide-lengths", "there is no second base process with lengths closer to the template's", func(s *Settings) { s.NarrowSD = 0 }},

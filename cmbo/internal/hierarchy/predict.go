@@ -28,7 +28,8 @@ func (p *posterior) momentsTo(mean, variance []float64, a *part) {
 // weighted is a member with its mass among those that are predicted with, which add up to 1.
 type weighted struct {
 	*member
-	w float64
+	w       float64
+	upright bool // without its part under which large is small
 }
 
 // predicting returns the members that are predicted with.
@@ -36,7 +37,7 @@ func (r *mixture) predicting() (ks []weighted) {
 	var total float64
 	for _, k := range r.all {
 		if k.mass >= r.s.MinMass {
-			ks = append(ks, weighted{k, k.mass})
+			ks = append(ks, weighted{member: k, w: k.mass})
 			total += k.mass
 		}
 	}
@@ -52,7 +53,22 @@ func (r *mixture) withoutTransfer() []weighted {
 	if i < 0 {
 		return r.predicting()
 	}
-	return []weighted{{r.all[i], 1}}
+	return []weighted{{member: r.all[i], w: 1}}
+}
+
+// transferring returns those of ks that transfer, as far as they do not reverse, all where there are none.
+func transferring(ks []weighted) []weighted {
+	var out []weighted
+	for _, k := range ks {
+		if k.transfers {
+			k.upright = true
+			out = append(out, k)
+		}
+	}
+	if out == nil {
+		return ks
+	}
+	return out
 }
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
@@ -213,7 +229,7 @@ func (s mixtureAt) sum(
 	for i, k := range ks {
 		for j := range k.fit.parts {
 			a := &k.fit.parts[j]
-			if w := k.w * a.mass; w >= s.s.MinPart {
+			if w := k.w * a.mass; w >= s.s.MinPart && !(k.upright && a.s < 0) {
 				total += w
 				terms = append(terms, term{i, w, a})
 			}

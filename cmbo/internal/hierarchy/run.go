@@ -186,9 +186,18 @@ func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 // rows of x: the mean of that of all hypotheses' parts, each with a narrow range of scales. The
 // mixture is far from normal after few values, and the improvement of its first two moments
 // would send the search where values may only be lower than they are predicted.
+//
+// One value in another unit than the tasks' does not say how good it is: without transfer, or upside
+// down, it counts as middling or bad, and much is to be gained anywhere. The improvement is then the
+// part of it that hypotheses expect which transfer, the right way up.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
+	foreign := r.s.FirstTransfers && len(r.y) == 1 && r.OtherUnits() > 0.5
 	return r.mix(ctx, dst, x, func(s mixtureAt, dst []float64) error {
-		return s.logImprovement(ctx, s.predicting(), dst, best)
+		ks := s.predicting()
+		if foreign {
+			ks = transferring(ks)
+		}
+		return s.logImprovement(ctx, ks, dst, best)
 	}, meanOfLogs)
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -687,6 +688,63 @@ func TestOtherUnitsSayNothing(t *testing.T) {
 			}
 			assert.InEpsilon(t, prior, k.Mass, 0.02, "%v at %g", k, offset)
 			assert.InEpsilon(t, prior*s.Reversed, k.Reversed, 0.02, "%v at %g", k, offset)
+		}
+	}
+}
+
+// TestFirstForeignValue: what improves on one value in another unit than the tasks' is told by what
+// transfers, the right way up; on one in theirs, or on two, by all hypotheses.
+func TestFirstForeignValue(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	m := learn(t, makeTasks(13, 10, 20, 2, 0, 1), uniform(r, 40, 2), testSettings(2))
+	off := m.Settings()
+	off.FirstTransfers = false
+	x, at := uniform(r, 2, 2), uniform(r, 12, 2)
+	for _, tt := range []struct {
+		s    Settings
+		y    []float64
+		some bool
+	}{
+		{m.Settings(), []float64{1e3}, true},
+		{m.Settings(), []float64{-1e3}, true},
+		{m.Settings(), []float64{-10}, false}, // the deviation of the tasks' offsets is about 1
+		{m.Settings(), []float64{0.5}, false},
+		{m.Settings(), []float64{1e3, 1e3 + 1}, false},
+		{off, []float64{1e3}, false},
+	} {
+		run := NewRun(m, tt.s, math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, points.First(x, len(tt.y)), tt.y, nil, nil))
+		best := slices.Max(tt.y)
+		got := make([]float64, 12)
+		require.NoError(t, run.LogImprovement(ctx, got, at, best))
+		some, all := make([]float64, 12), make([]float64, 12)
+		ms, err := run.predicted(ctx, at)
+		require.NoError(t, err)
+		for _, s := range ms {
+			ks := s.predicting()
+			over := s.low.At(best)/s.u - s.centre()
+			require.NoError(t, s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
+				for i, k := range ks {
+					for _, a := range k.fit.parts {
+						for j := range hi - lo {
+							mean, variance := ps[i].momentsAt(j, &a)
+							v := s.mass * k.w * a.mass * s.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
+							all[lo+j] += v
+							if k.transfers && a.s > 0 {
+								some[lo+j] += v
+							}
+						}
+					}
+				}
+			}))
+		}
+		for j, v := range got {
+			want := all[j]
+			if tt.some {
+				want = some[j]
+				require.Less(t, some[j], 0.9*all[j])
+			}
+			assert.InEpsilon(t, want, math.Exp(v), 2e-3, "%v, point %d", tt.y, j) // parts of little mass are left out
 		}
 	}
 }

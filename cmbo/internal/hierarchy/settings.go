@@ -52,6 +52,7 @@ type Settings struct {
 	WideOffset       float64 // deviation of those, in those of the offset
 	WidestOffset     float64 // of an offset out of all proportion
 	WidestShare      float64 // of every hypothesis: that values are in other units does not say that the past misleads
+	FirstTransfers   bool    // a second point is chosen by what transfers, where the first value is in another unit than the tasks'
 	WideScaleShare   float64 // share of scales of a wider spread
 	WideScale        float64 // deviation of ln s there, at least
 
@@ -113,7 +114,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
-		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08,
+		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08, FirstTransfers: true,
 		WideScaleShare: 0.02, WideScale: 3,
 		NoTransferMass: 0.2, PopulationMass: 0.8,
 		Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
