@@ -154,9 +154,9 @@ var familyGrid = func() (rows [][]float64) {
 	return rows
 }()
 
-// What eight past tasks cost or bring within some evaluations, 25 unless a flag says otherwise, as the area under the curve of
-// simple regret over that of a run without them: a past that is like the target brings most,
-// and none that misleads, in ways that leave it likely for a while, costs more than its bound.
+// What eight past tasks cost or bring within some evaluations, 25 unless a flag says otherwise, as
+// the area under the curve of simple regret over that of a run without them: a past that is like the
+// target brings most, and none that misleads, in ways that leave it likely for a while, costs more than its bound.
 //
 // Verdicts are false that say that the past misleads where it brings [clearly] more than it
 // costs, or that it helps where it costs that much. Of the valley no run can tell: the past is

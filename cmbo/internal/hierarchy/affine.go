@@ -240,8 +240,8 @@ type affinePosterior struct {
 }
 
 // otherUnit is the ratio of scales, either way, from which on another unit is thought of where it is
-// also beyond three deviations of the tasks' scales: next to none of a table's tasks differ by as
-// much from the others, and minutes from seconds, shares from percents and decades do.
+// also beyond three deviations of the tasks' scales: units are decades apart, as minutes and seconds
+// about are, and shares and percents.
 const otherUnit = 10
 
 // negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
