@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -225,7 +226,8 @@ const chunks = 8
 
 // EM learns the moments of tasks on the points z: it makes steps of EM from the base process, each
 // drawn to the base kernel's matrix of the same trace by the share shrink. Points off z have
-// weights on all of it. It returns the log likelihood before each step.
+// weights on all of it. It returns the log likelihood before each step. Where rounding leaves no
+// factor it learns of noise variances of leastNoise.
 func EM(
 	ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int,
 ) (Moments, []float64, error) {
@@ -235,7 +237,12 @@ func EM(
 	if err != nil {
 		return Moments{}, nil, err
 	}
-	return g.expectMaximize(ctx, on, g.prior(), shrink, steps, workers)
+	m, logs, err := g.expectMaximize(ctx, on, g.prior(), shrink, steps, workers)
+	if errors.As(err, new(*linalg.NotPositiveDefiniteError)) && base.NoiseVariance < leastNoise {
+		base.NoiseVariance = leastNoise
+		return EM(ctx, base, z, tasks, shrink, steps, workers)
+	}
+	return m, logs, err
 }
 
 // carryTasks carries tasks to the grid.
@@ -429,7 +436,7 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// leastNoise is the noise variance below which measurements count as exact to rounding, in
-// units of the base process: covariances that are conditioned on still smaller ones, such as
-// a variance given for values one of which is out of all proportion, lose all digits.
-const leastNoise = 1e-8
+// leastNoise is the least noise variance that EM conditions on, in units of the base process, that of
+// NoiseRange: of smooth tasks C keeps variances of 1e-8 beside those of 1, and what rounding leaves of
+// them, below 0 at times, grows from step to step where the noise is no larger.
+const leastNoise = 1e-4

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -8,6 +9,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -254,6 +256,38 @@ func TestEMClimbs(t *testing.T) {
 		assert.GreaterOrEqual(t, logs[i], logs[i-1]-1e-8*math.Abs(logs[i]), "step %d", i)
 	}
 	assert.Greater(t, logs[24], logs[0]+1)
+}
+
+// Smooth tasks without noise leave next to nothing of most of the covariance, which rounding takes
+// below 0, and the moments are learned all the same: those of the least noise.
+func TestEMOfExactValues(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	x := uniform(r, 20, 1)
+	of := func(noise float64) (tasks []Task) {
+		r := rng.Stream(2, t.Name())
+		for i := range 12 {
+			a, b, y := 1+0.2*r.NormFloat64(), r.NormFloat64(), make([]float64, points.Len(x))
+			for j := range y {
+				y[j] = math.Sin(3*a*x.Row(j)[0]) + math.Cos(2*x.Row(j)[0]+0.3*b)
+			}
+			tasks = append(tasks, scaled(fmt.Sprint(i), x, y))
+			if noise > 0 {
+				tasks[i].Noise = slices.Repeat([]float64{noise}, len(y))
+			}
+		}
+		return tasks
+	}
+	em := func(base, noise float64) Moments {
+		k := kernel.Scale(1, kernel.Matern32(30))
+		m, logs, err := EM(ctx, Base{Kernel: k, NoiseVariance: base}, x, of(noise), 0.1, 16, 1)
+		require.NoError(t, err)
+		require.Len(t, logs, 16)
+		return m
+	}
+	want := em(leastNoise, 0)
+	assert.Equal(t, want, em(1e-7, 0), "noise learned")
+	assert.Equal(t, want, em(0.1, 1e-30), "noise given")
+	assert.NotEqual(t, want, em(1e-2, 0))
 }
 
 // Of many tasks a sample gives the moments, the same one in whatever order

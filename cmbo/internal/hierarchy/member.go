@@ -50,7 +50,7 @@ func (k *member) addTo(w *whitened, p *point, y float64) error {
 }
 
 func (k *member) reset() {
-	k.yt, k.u, k.v = k.yt[:0], k.u[:0], k.v[:0]
+	k.chol, k.yt, k.u, k.v = linalg.Cholesky{}, k.yt[:0], k.u[:0], k.v[:0]
 	k.in, k.awaited = inner{}, nil
 }
 
@@ -72,15 +72,7 @@ func appendRow(c *linalg.Cholesky, row []float64, noise float64) error {
 	scale := math.Max(row[n], math.SmallestNonzeroFloat64)
 	var err error
 	for extra := range linalg.Jitters(gaussian.MaxJitter) {
-		diag := row[n] + noise + extra*scale
-		if n == 0 {
-			a := linalg.NewSym(1, nil)
-			a.Set(0, 0, diag)
-			err = c.Factorize(a)
-		} else {
-			err = c.Append(row[:n], diag)
-		}
-		if err == nil {
+		if err = c.Append(row[:n], row[n]+noise+extra*scale); err == nil {
 			return nil
 		}
 	}
