@@ -108,9 +108,9 @@ type CheckReport struct {
 	// Common is the mean over the priors learned of [LearnReport]'s: the share of the variance
 	// of the tasks' values that all have in common.
 	Common float64
-	// Reversed are the tasks that most of the tasks left out contradict: what was learned
-	// of such a task ranks their points the other way round, with a correlation of ranks
-	// below -2/√(n-1) for n points. So are those left out whose run with the past of all the others
+	// Reversed are the tasks that the tasks left out contradict: what was learned of such a task ranks
+	// their points the other way round, with correlations of ranks that are -1/√(n-1) for n points, the
+	// deviation of chance, or less in the mean. So are those left out whose run with the past of all the others
 	// gave most of the mass to large being small: one such task of few noisy values is drawn so far
 	// to what all have in common that no other contradicts it.
 	Reversed []string
@@ -118,6 +118,7 @@ type CheckReport struct {
 	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 
+	two     bool     // of a prior's populations
 	misfits []string // limits that do not fit the tasks' values
 }
 
@@ -235,27 +236,28 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
 		out = out[:min(len(out), c.tasks)]
 		slices.Sort(out)
-		contradicted, against := make(map[string]int), make(map[string]bool)
+		ranked, against := make(map[string]float64), make(map[string]bool)
 		for _, i := range out {
-			t, reversed, common, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
+			t, ranks, learned, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
 			if err != nil {
 				return nil, fmt.Errorf("task %q left out: %w", tasks[i].ID, err)
 			}
 			report.Tasks = append(report.Tasks, t)
 			_, down := t.Transfer.upright()
 			against[t.ID] = down > 0.5
-			report.Common += common / float64(len(out))
-			for _, id := range reversed {
-				contradicted[id]++
+			report.Common += learned.Common / float64(len(out))
+			report.two = report.two || learned.Two
+			for id, v := range ranks {
+				ranked[id] += v
 			}
 		}
 		for i := range tasks {
-			others := len(out)
+			id, others := tasks[i].ID, len(out)
 			if slices.Contains(out, i) {
 				others--
 			}
-			if n := contradicted[tasks[i].ID]; 2*n > others || against[tasks[i].ID] {
-				report.Reversed = append(report.Reversed, tasks[i].ID)
+			if others > 0 && ranked[id] <= -clearRanks*float64(others) || against[id] {
+				report.Reversed = append(report.Reversed, id)
 			}
 		}
 		report.judge()
@@ -291,8 +293,7 @@ func (r *CheckReport) String() string {
 	var b strings.Builder
 	w := tabwriter.NewWriter(&b, 0, 0, 2, ' ', 0)
 	fmt.Fprint(w, "left out\tregret with\twithout\tevaluations with\twithout\tverdict of the run\n")
-	mean := CheckedTask{ID: "mean"}
-	n, better := float64(len(r.Tasks)), 0
+	mean, n, better := CheckedTask{ID: "mean"}, float64(len(r.Tasks)), 0
 	row := func(t CheckedTask, verdict string) {
 		fmt.Fprintf(w, "%s\t%.3f\t%.3f\t%.1f\t%.1f\t%s\n",
 			t.ID, t.With.Regret, t.Without.Regret, t.With.Evaluations, t.Without.Evaluations, verdict)
@@ -322,6 +323,9 @@ func (r *CheckReport) String() string {
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if r.Common > 0 && r.Verdict != TransferTooEarly {
 		fmt.Fprintf(&b, "in common to all tasks: %.0f %% of the variance of their values\n", 100*r.Common)
+	}
+	if r.two {
+		fmt.Fprintln(&b, twoPopulations)
 	}
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
@@ -374,41 +378,39 @@ func (c *checkConfig) replay(ctx context.Context, r *replay.Record, opts ...Opti
 }
 
 // leaveOut compares runs on a task with and without the prior of others. It returns
-// those that the task contradicts.
+// how they rank the task's points and what was learned of them.
 func (c *checkConfig) leaveOut(
 	ctx context.Context, space *Space, r *replay.Record, others []Task,
-) (t CheckedTask, reversed []string, common float64, err error) {
+) (t CheckedTask, ranks map[string]float64, learned LearnReport, err error) {
 	t.ID = r.ID
 	prior, err := Learn(ctx, space, others, c.learn...)
 	if err != nil {
-		return t, nil, 0, err
+		return t, nil, learned, err
 	}
 	o, with, err := c.replay(ctx, r, append(slices.Clip(c.with), WithPrior(prior))...)
 	if err != nil {
-		return t, nil, 0, err
+		return t, nil, learned, err
 	}
 	t.With = with
 	if t.Transfer, err = o.Transfer(ctx); err != nil {
-		return t, nil, 0, err
+		return t, nil, learned, err
 	}
-	seed := o.config.seed
 	for i := range checkRepeats {
-		_, without, err := c.replay(ctx, r, append(slices.Clip(c.without), WithSeed(seed+uint64(i)))...)
+		_, without, err := c.replay(ctx, r, append(slices.Clip(c.without), WithSeed(o.config.seed+uint64(i)))...)
 		if err != nil {
-			return t, nil, 0, err
+			return t, nil, learned, err
 		}
 		t.Without.add(without, 1.0/checkRepeats)
 	}
 	if m := as[Mixture](o.model); m != nil {
-		reversed, err = contradicted(ctx, m, r, o.config.minimize)
+		ranks, err = ranked(ctx, m, r, o.config.minimize)
 	}
-	return t, reversed, prior.Report().Common, err
+	return t, ranks, prior.Report(), err
 }
 
-// contradicted returns the past tasks that rank the n points of a record the other way round: the
-// normal scores of their posterior means there and of the record's values have a correlation below
-// -2/√(n-1), which those of independent rankings have once in forty times.
-func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) ([]string, error) {
+// ranked returns how past tasks rank the n points of a record, as the correlation of the normal scores of their
+// posterior means there and of the record's values times √(n-1), of which 1 is the deviation of independent rankings.
+func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (map[string]float64, error) {
 	var at []int
 	var y []float64
 	for i, v := range rec.Y {
@@ -420,11 +422,9 @@ func contradicted(ctx context.Context, m Mixture, rec *replay.Record, minimize b
 	if err != nil {
 		return nil, err
 	}
-	var out []string
+	out := make(map[string]float64)
 	for i, id := range ids {
-		if c := rankCorrelation(y, means[i]); c*math.Sqrt(float64(len(y)-1)) <= -clearRanks {
-			out = append(out, id)
-		}
+		out[id] = rankCorrelation(y, means[i]) * math.Sqrt(float64(len(y)-1))
 	}
 	return out, nil
 }

@@ -194,6 +194,40 @@ func TestCheckNamesNegatedTasks(t *testing.T) {
 	}
 }
 
+// A task whose peak lies so far from others' that some rank its points the other way round is not
+// upside down, even where others are.
+func TestCheckNamesNoOther(t *testing.T) {
+	testutil.SkipShort(t, "it checks ten tasks four times")
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		negated int
+		spread  float64
+	}{{0, 0.5}, {1, 0.5}, {3, 0.5}, {3, 0.25}} {
+		r := rng.Stream(1310, fmt.Sprint("zz", 12, c.spread, 0.1, c.negated))
+		var tasks []cmbo.Task
+		var negated []string
+		for _, i := range r.Perm(10)[:c.negated] {
+			negated = append(negated, fmt.Sprint(i))
+		}
+		for i := range 10 {
+			f, sign := peak(near(r, 0.5, c.spread), near(r, 0.5, c.spread), 0.25), 1.0
+			task := cmbo.Task{ID: fmt.Sprint(i)}
+			if slices.Contains(negated, task.ID) {
+				sign = -1
+			}
+			for range 12 {
+				x := []float64{r.Float64(), r.Float64()}
+				task.X, task.Y = append(task.X, x), append(task.Y, sign*(f(x[0], x[1])+0.1*r.NormFloat64()))
+			}
+			tasks = append(tasks, task)
+		}
+		report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1))
+		require.NoError(t, err)
+		require.Subset(t, negated, report.Reversed)
+	}
+}
+
 // Two tasks with values are enough: each is left out once.
 func TestCheckOfTwoTasks(t *testing.T) {
 	space, _ := grid(t, 4)

@@ -57,6 +57,7 @@ func ExampleCheck() {
 	// mean      0.018        0.301    1.1               6.0      (verdict below)
 	// transfer helps: the mean regret is 0.018 with the past and 0.301 without, a difference of 0.283 ± 0.053; better with it on 6 of 7 tasks
 	// in common to all tasks: 50 % of the variance of their values
+	// two populations, which a run's values weigh: the tasks leave open how quickly values change
 	// upside down for most others: losses
 }
 

@@ -128,17 +128,31 @@ func (w weighing) TaskMeans(context.Context, *linalg.Dense) ([]string, [][]float
 	return []string{"reversed", "with chance", "against chance", "alike"}, [][]float64{{5, 4, 3, 2, 1}, {5, 1, 4, 3, 2}, {5, 3, 1, 4, 2}, {1, 2, 3, 4, 5}}, nil
 }
 
-// TestContradicted: a task contradicts a record that it ranks the other way round by more than
-// a deviation of chance, at the points that did not fail.
-func TestContradicted(t *testing.T) {
+// TestRanked: how tasks rank a record at the points that did not fail, by correlations of normal scores times the
+// root of the number of values but one.
+func TestRanked(t *testing.T) {
 	list, err := Candidates([][]float64{{0}, {0.1}, {0.2}, {0.3}, {0.4}, {0.5}})
 	require.NoError(t, err)
 	rec := &replay.Record{Space: list, Y: []float64{1, math.NaN(), 2, 3, 4, 50}}
-	for minimize, want := range map[bool][]string{false: {"reversed", "against chance"}, true: {"alike"}} {
-		got, err := contradicted(t.Context(), weighing{}, rec, minimize)
+	for minimize, sign := range map[bool]float64{false: 1, true: -1} {
+		got, err := ranked(t.Context(), weighing{}, rec, minimize)
 		require.NoError(t, err)
-		require.Equal(t, want, got)
+		require.Len(t, got, 4)
+		require.InDelta(t, -2*sign, got["reversed"], 1e-12)
+		require.InDelta(t, 2*sign, got["alike"], 1e-12)
+		require.Positive(t, -sign*got["against chance"])
 	}
+}
+
+// A report of learning says whether there are two populations, and why, and nothing of a share that
+// nobody asked for.
+func TestLearnReportInWords(t *testing.T) {
+	one := "one population: the tasks tell how quickly values change"
+	require.Equal(t, one, LearnReport{}.String())
+	require.Equal(t, one+"; in common to all tasks: 62 % of the variance of their values",
+		LearnReport{Common: 0.62, Drawn: 0.48}.String())
+	require.Equal(t, "two populations, which a run's values weigh: the tasks leave open how quickly values change",
+		LearnReport{Two: true}.String())
 }
 
 // TestRanksOutweighMasses: a past of little mass does not mislead if one of its means ranks

@@ -172,6 +172,9 @@ func (m *Model) SharedMean() (common, drawn float64) {
 	return m.common, drawn
 }
 
+// Two reports whether there is a second model.
+func (m *Model) Two() bool { return m.narrow != nil }
+
 // Total returns the number of tasks that the population was learned from, which may be
 // more than it knows.
 func (m *Model) Total() int64 { return m.total }
