@@ -79,17 +79,12 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		start[len(start)-1] = math.Log(given[len(given)/2])
 	}
 	last := len(start) - 1
-	minimize := func() optim.Result {
-		return new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
-	}
-	res := minimize()
 	// Few values look like noise, as offset and scale of their task are their own: two are always
 	// one deviation above and below. A run would take its values for noise, too.
-	if long := func(t Task) bool { return len(t.Z)-t.Failed >= s.FewValues }; unknown && o.Err() == nil &&
-		res.X[last] > math.Log(s.NothingButNoise) && !slices.ContainsFunc(tasks, long) {
+	if long := func(t Task) bool { return len(t.Z)-t.Failed >= s.FewValues }; unknown && !slices.ContainsFunc(tasks, long) {
 		hi[last] = math.Log(s.FewValuesNoise)
-		res = minimize()
 	}
+	res := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
 	if err := o.Err(); err != nil {
 		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)

@@ -24,11 +24,10 @@ type Settings struct {
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
 	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
 	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
-	// Where all tasks have fewer values than FewValues, 0 for never, and noise would have a variance of more
-	// than NothingButNoise, half of all, the fit is made again with at most FewValuesNoise: offset and scale of so few
-	// values leave too little to tell noise from.
-	FewValues                       int
-	NothingButNoise, FewValuesNoise float64
+	// Where all tasks have fewer values than FewValues, 0 for never, noise has a variance of at most FewValuesNoise:
+	// offset and scale of so few values leave too little to tell noise from (TestBaseOfFewValues).
+	FewValues      int
+	FewValuesNoise float64
 
 	// The population.
 	GroupTasks int     // tasks from which the moments are learned, at most: the cost of Learn
@@ -110,7 +109,7 @@ func DefaultSettings(dim int) Settings {
 		Seed:   1,
 		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5, NarrowSD: 0.25,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
-		FewValues: 8, NothingButNoise: 0.5, FewValuesNoise: 0.1,
+		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
