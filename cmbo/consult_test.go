@@ -282,9 +282,9 @@ func TestOutputUnits(t *testing.T) {
 	s := hierarchy.DefaultSettings(2)
 	got := outputRunSettings(s)
 	assert.True(t, got.Whole)
-	assert.InDelta(t, s.WidestShare/4, got.WidestShare, 1e-15)
-	assert.InDelta(t, s.TransferTail, got.TransferTail+got.WidestShare, 1e-15)
-	got.Whole, got.WidestShare, got.TransferTail = s.Whole, s.WidestShare, s.TransferTail
+	assert.InDelta(t, s.OtherUnits/4, got.OtherUnits, 1e-15)
+	assert.InDelta(t, s.TransferTail, got.TransferTail+got.OtherUnits, 1e-15)
+	got.Whole, got.OtherUnits, got.TransferTail = s.Whole, s.OtherUnits, s.TransferTail
 	assert.Equal(t, s, got, "nothing else")
 }
 

@@ -118,8 +118,8 @@ func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	s.Whole = true // far values too, since a limit may lie anywhere
 	// A limit is given in the output's own unit, so that another one than the past's is less likely
 	// than the objective's, and a part of the tail.
-	s.WidestShare /= 4
-	s.TransferTail -= s.WidestShare
+	s.OtherUnits /= 4
+	s.TransferTail -= s.OtherUnits
 	return s
 }
 

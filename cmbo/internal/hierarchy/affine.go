@@ -15,9 +15,11 @@ type affinePrior struct {
 
 // The grid of scales.
 const (
-	scaleStep    = 0.155 // of ln s
-	maxNodes     = 65
-	coarseValues = 64 // that scaleStep is narrow enough for
+	scaleStep = 0.155 // of ln s
+
+	minScaleVariance = scaleStep * scaleStep // of ln s: a smaller one would lie between the nodes
+	maxNodes         = 65
+	coarseValues     = 64 // that scaleStep is narrow enough for
 )
 
 // maxRatio bounds offsets and scales, in units of the tasks' scale, so that no square
@@ -25,8 +27,8 @@ const (
 const maxRatio = 1e50
 
 // newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
-// alone has no scale. One imagined task more, a scale's deviation away, keeps few
-// tasks from being believed too much.
+// alone has no scale. One imagined task more, whose shift lies a scale away and whose scale a
+// factor of e, keeps few tasks from being believed too much.
 func newAffinePrior(tasks []Task, s *Settings) affinePrior {
 	p := affinePrior{s: s}
 	n := float64(len(tasks))
@@ -37,17 +39,17 @@ func newAffinePrior(tasks []Task, s *Settings) affinePrior {
 			scales = append(scales, math.Log(tasks[i].Scale))
 		}
 	}
-	if k := float64(len(scales)); k > 0 {
-		for _, l := range scales {
-			p.logScale += l / k
-		}
-		for _, l := range scales {
-			p.logScaleVar += (l - p.logScale) * (l - p.logScale)
-		}
-		p.logScaleVar = max((p.logScaleVar+s.PseudoScale)/(k+1), s.MinScaleVariance)
-	} else {
-		p.logScale, p.logScaleVar = offsetScale(tasks), s.NoScaleVariance
+	if len(scales) == 0 {
+		p.logScale = offsetScale(tasks)
 	}
+	k := float64(len(scales))
+	for _, l := range scales {
+		p.logScale += l / k
+	}
+	for _, l := range scales {
+		p.logScaleVar += (l - p.logScale) * (l - p.logScale)
+	}
+	p.logScaleVar = max((p.logScaleVar+1)/(k+1), minScaleVariance)
 	unit := math.Exp(p.logScale)
 	for i := range tasks {
 		d := min(math.Abs(tasks[i].Shift-p.shift)/unit, maxRatio)
@@ -72,7 +74,7 @@ func (p affinePrior) moved(by, remaining [2]float64) affinePrior {
 	p.shift += by[0] * math.Exp(p.logScale)
 	p.shiftVar *= remaining[0] * math.Exp(-2*by[1]) // in units of the scale expected
 	p.logScale += by[1]
-	p.logScaleVar = max(p.logScaleVar*remaining[1], p.s.MinScaleVariance)
+	p.logScaleVar = max(p.logScaleVar*remaining[1], minScaleVariance)
 	return p
 }
 
@@ -152,7 +154,7 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	n := min(max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25), int(closer*maxNodes))
 	out := make([]node, 0, 2*n)
 	var total float64
-	wide, share := max(p.s.WideScale, 2*sd), p.s.WideScaleShare
+	wide, share := max(math.Log(p.s.Wide), 2*sd), p.s.OtherUnits
 	for i := range n {
 		l := lo + (hi-lo)*float64(i)/float64(n-1)
 		d := l - p.logScale
@@ -194,9 +196,9 @@ const (
 func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 	s := p.s
 	return [numAlternatives]alternative{
-		{p.shiftVar, math.Log1p(-tail - s.WidestShare)},
-		{p.shiftVar * s.WideOffset * s.WideOffset, math.Log(tail)},
-		{p.shiftVar * s.WidestOffset * s.WidestOffset, math.Log(s.WidestShare)},
+		{p.shiftVar, math.Log1p(-tail - s.OtherUnits)},
+		{p.shiftVar * s.Wide * s.Wide, math.Log(tail)},
+		{p.shiftVar * s.Widest * s.Widest, math.Log(s.OtherUnits)},
 	}
 }
 
@@ -238,11 +240,6 @@ type affinePosterior struct {
 	reversed   float64 // mass of negative scales
 	otherUnits float64 // mass of offsets or scales out of all proportion
 }
-
-// otherUnit is the ratio of scales, either way, from which on another unit is thought of where it is
-// also beyond three deviations of the tasks' scales: units are decades apart, as minutes and seconds
-// about are, and shares and percents.
-const otherUnit = 10
 
 // negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
 // left out: with factors of no less than a billionth, all there can be do not add up to a unit of
@@ -314,7 +311,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i, n := range nodes {
-		far := math.Abs(n.logS2/2-p.logScale) > max(math.Log(otherUnit), 3*math.Sqrt(p.logScaleVar))
+		far := math.Abs(n.logS2/2-p.logScale) > max(math.Log(p.s.Wide), 3*math.Sqrt(p.logScaleVar))
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {

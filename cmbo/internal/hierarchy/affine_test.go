@@ -26,20 +26,18 @@ func affineTasks(shifts, scales []float64) []Task {
 // task a deviation away, tasks of equal values counting for the offset alone.
 func TestAffinePrior(t *testing.T) {
 	s := DefaultSettings(1)
-	s.PseudoScale = 0.7
 	p := newAffinePrior(affineTasks([]float64{1, 4, 10}, []float64{2, 0, 8}), &s)
 	require.InDelta(t, 5, p.shift, 1e-14)
 	require.InDelta(t, math.Log(4), p.logScale, 1e-14)
-	require.InEpsilon(t, (2*math.Ln2*math.Ln2+0.7)/3, p.logScaleVar, 1e-13)
+	require.InEpsilon(t, (2*math.Ln2*math.Ln2+1)/3, p.logScaleVar, 1e-13)
 	require.InEpsilon(t, (1+1.0/16+25.0/16+1)/4, p.shiftVar, 1e-13)
 
-	s.MinScaleVariance = 0.9
-	require.Equal(t, 0.9, newAffinePrior(affineTasks([]float64{1, 4, 10}, []float64{2, 0, 8}), &s).logScaleVar)
-
-	// One scale alone is as much as is known.
-	p = newAffinePrior(affineTasks([]float64{1, 5}, []float64{8, 0}), &s)
+	// Scales that agree leave a part that the nodes resolve.
+	many := affineTasks(make([]float64, 50), slices.Repeat([]float64{8}, 50))
+	p = newAffinePrior(many, &s)
 	require.InDelta(t, math.Log(8), p.logScale, 1e-14)
-	require.Equal(t, 0.9, p.logScaleVar)
+	require.Equal(t, minScaleVariance, p.logScaleVar)
+	require.InEpsilon(t, 1.0/31, newAffinePrior(many[:30], &s).logScaleVar, 1e-12)
 
 	// Offsets out of all proportion, on either side, have a finite square.
 	p = newAffinePrior(affineTasks([]float64{1e60, -1e60}, []float64{1, 1}), &s)
@@ -61,7 +59,7 @@ func TestAffinePrior(t *testing.T) {
 	} {
 		p := newAffinePrior(affineTasks(c.shifts, make([]float64, len(c.shifts))), &s)
 		require.InDelta(t, math.Log(c.want), p.logScale, 1e-14, c.shifts)
-		require.Equal(t, s.NoScaleVariance, p.logScaleVar, c.shifts)
+		require.Equal(t, 1.0, p.logScaleVar, c.shifts)
 	}
 }
 
@@ -82,7 +80,7 @@ func TestAffineDeviations(t *testing.T) {
 	require.InDelta(t, math.Log(6), q.logScale, 1e-14)
 	require.InEpsilon(t, 0.18, q.logScaleVar, 1e-13)
 	require.InEpsilon(t, 0.4*0.5*2*2, q.shiftVar*6*6, 1e-13, "the variance of the offset itself")
-	require.Equal(t, s.MinScaleVariance, p.moved([2]float64{}, [2]float64{1, 0.01}).logScaleVar)
+	require.Equal(t, minScaleVariance, p.moved([2]float64{}, [2]float64{1, 0.01}).logScaleVar)
 
 	in := p.in(16)
 	require.Equal(t, affinePrior{shift: 3.0 / 16, shiftVar: in.shiftVar, logScale: in.logScale, logScaleVar: 0.6, s: &s}, in)
@@ -131,10 +129,10 @@ func TestAffineNodes(t *testing.T) {
 		log := func(i int) float64 { return out[i].logS2 / 2 }
 		require.InDelta(t, p.logScale+c.lo, log(0), 1e-12, name)
 		require.InDelta(t, p.logScale+c.hi, log(c.n-1), 1e-12, name)
-		wide := max(s.WideScale, 2*c.sd)
+		wide := max(math.Log(s.Wide), 2*c.sd)
 		density := func(l float64) float64 {
 			d := l - p.logScale
-			return (1-s.WideScaleShare)*special.NormPDF(d/c.sd)/c.sd + s.WideScaleShare*special.NormPDF(d/wide)/wide
+			return (1-s.OtherUnits)*special.NormPDF(d/c.sd)/c.sd + s.OtherUnits*special.NormPDF(d/wide)/wide
 		}
 		var mass, total float64
 		for i := range out {

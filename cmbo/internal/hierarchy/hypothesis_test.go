@@ -195,10 +195,10 @@ func TestPriorMasses(t *testing.T) {
 		}
 	}
 	assert.InDelta(t, s.NoTransferMass, mass[false], 1e-14)
-	assert.InDelta(t, s.PopulationMass, mass[true], 1e-14)
+	assert.InDelta(t, 1-s.NoTransferMass, mass[true], 1e-14)
 	require.Len(t, with, len(s.Besides))
 	for _, factor := range s.Besides {
-		assert.InDelta(t, s.PopulationMass/float64(len(s.Besides)), with[factor], 1e-14)
+		assert.InDelta(t, (1-s.NoTransferMass)/float64(len(s.Besides)), with[factor], 1e-14)
 	}
 	variance := []float64{0}
 	m.hypotheses(&s)[0].variance(variance, nil)

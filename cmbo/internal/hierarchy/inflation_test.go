@@ -59,9 +59,9 @@ func TestInflation(t *testing.T) {
 		for i, task := range tasks {
 			r := rng.Stream(13, "told", uint64(i))
 			for _, z := range task.Z {
-				if u := r.Float64(); z < -0.5 && u < 0.2 {
+				if u := r.Float64(); z < -0.5 && u < 0.3 {
 					z -= 8
-				} else if z < -0.5 && u < 0.25 {
+				} else if z < -0.5 && u < 0.35 {
 					z -= 1e6
 				}
 				told[task.ID] = append(told[task.ID], task.Shift+task.Scale*z)

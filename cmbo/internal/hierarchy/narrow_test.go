@@ -62,7 +62,7 @@ func TestRunOfTwoModels(t *testing.T) {
 	r := rng.Stream(3, t.Name())
 	s := testSettings(2)
 	s.NarrowSD = 0.1
-	s.WideOffset, s.WidestOffset = 5, 20 // of which dense covariances keep some digits
+	s.Wide, s.Widest = 5, 20 // of which dense covariances keep some digits
 	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
 	require.NotNil(t, m.narrow)
 	for _, told := range []int{0, 1, 6} {

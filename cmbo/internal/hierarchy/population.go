@@ -6,7 +6,7 @@ type population struct{ facts }
 // populations divides a mass between the population and, where descriptors of the target say more,
 // the population as they have it.
 func populations(m *Model, s *Settings) []hypothesis {
-	mass, moved := s.PopulationMass, 0.0
+	mass, moved := 1-s.NoTransferMass, 0.0
 	if m.moved != nil {
 		moved = mass * s.Moved
 	}

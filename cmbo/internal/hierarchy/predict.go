@@ -215,8 +215,7 @@ func (s mixtureAt) logWithin(ctx context.Context, dst []float64, lo, hi float64)
 
 // sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
 // and a normal distribution each, and returns the sum of the masses. noise is the variance of that
-// at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums. Parts of
-// next to no mass are left out.
+// at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums.
 func (s mixtureAt) sum(
 	ctx context.Context, ks []weighted, dst []float64, noise float64, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
@@ -229,7 +228,7 @@ func (s mixtureAt) sum(
 	for i, k := range ks {
 		for j := range k.fit.parts {
 			a := &k.fit.parts[j]
-			if w := k.w * a.mass; w >= s.s.MinPart && !(k.upright && a.s < 0) {
+			if w := k.w * a.mass; !k.upright || a.s > 0 {
 				total += w
 				terms = append(terms, term{i, w, a})
 			}

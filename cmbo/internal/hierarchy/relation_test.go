@@ -567,8 +567,8 @@ func TestLevelAgainstJoint(t *testing.T) {
 	for i := range n {
 		rel.dev.Row(i)[1] = math.Log(m.tasks[i].Scale) - m.affine.logScale
 	}
-	m.affine.logScaleVar = 0.041
-	assert.Equal(t, m.settings.MinScaleVariance, rel.affineOf(m.affine, target).logScaleVar)
+	m.affine.logScaleVar = 1.02 * minScaleVariance
+	assert.Equal(t, minScaleVariance, rel.affineOf(m.affine, target).logScaleVar)
 
 	// Foretold without any deviation a shape is the mean, a level that of all tasks.
 	assert.Equal(t, 2.0, otherShape(1, 5, []float64{0, 3}, []float64{0, 3}))

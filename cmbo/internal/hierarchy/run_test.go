@@ -26,7 +26,7 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *member, x *linalg.Dens
 	n, told := rows(x), len(y)
 	if told == 0 {
 		settings := *a.s
-		settings.WidestOffset = settings.WideOffset // the widest is not predicted with
+		settings.Widest = settings.Wide // the widest is not predicted with
 		a.s = &settings
 	}
 	prior, cov := denseMoments(t, m, c.hypothesis, x)
@@ -155,7 +155,7 @@ func TestScalesOfEqualValues(t *testing.T) {
 func TestScalesOfManyValues(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	settings := DefaultSettings(1)
-	share, wide := settings.WideScaleShare, settings.WideScale
+	share, wide := settings.OtherUnits, math.Log(settings.Wide)
 	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, shiftVar: 1, s: &settings}
 	for _, n := range []int{20, 100, 300, 1000} {
 		y := make([]float64, n)
@@ -205,7 +205,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		m := learn(t, tasks, z, testSettings(2))
 		// Offsets of the default's widest variances leave a dense covariance no digits.
 		settings := m.Settings()
-		settings.WideOffset, settings.WidestOffset = 5, 20
+		settings.Wide, settings.Widest = 5, 20
 		x := uniform(r, told, 2)
 		if told > 2 {
 			copy(x.Row(1), z.Row(3)) // on the grid
@@ -394,10 +394,8 @@ func TestLogImprovement(t *testing.T) {
 			for i, p := range parts {
 				for k := range ks[i].fit.parts {
 					a := &ks[i].fit.parts[k]
-					if w := ks[i].w * a.mass; w >= run.s.MinPart {
-						mean, v := p.momentsAt(j, a)
-						logs = append(logs, math.Log(w*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
-					}
+					mean, v := p.momentsAt(j, a)
+					logs = append(logs, math.Log(ks[i].w*a.mass*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
 				}
 			}
 			top := slices.Max(logs)
@@ -438,12 +436,11 @@ func TestLogWithin(t *testing.T) {
 			for i, p := range parts {
 				for k := range ks[i].fit.parts {
 					a := &ks[i].fit.parts[k]
-					if w := ks[i].w * a.mass; w >= run.s.MinPart {
-						mean, v := p.momentsAt(j, a)
-						sd := math.Sqrt(v + run.noise*a.s2)
-						total += w
-						logs = append(logs, math.Log(w)+special.NormLogInterval((lo/run.u-run.centre()-mean)/sd, (hi/run.u-run.centre()-mean)/sd))
-					}
+					w := ks[i].w * a.mass
+					mean, v := p.momentsAt(j, a)
+					sd := math.Sqrt(v + run.noise*a.s2)
+					total += w
+					logs = append(logs, math.Log(w)+special.NormLogInterval((lo/run.u-run.centre()-mean)/sd, (hi/run.u-run.centre()-mean)/sd))
 				}
 			}
 			top := slices.Max(logs)

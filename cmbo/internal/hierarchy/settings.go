@@ -42,21 +42,19 @@ type Settings struct {
 	PriorTasks float64
 	Shares     []float64 // of the base variance that may be common to all tasks: next to nothing to nearly all
 
-	// Offset and scale: see offsetScale.
-	PseudoScale      float64 // squared deviation of ln s of an imagined task more, for few tasks
-	MinScaleVariance float64 // of ln s: tasks that agree do not bind another one wholly
-	NoScaleVariance  float64 // of ln s where tasks of a value each show offsets alone
-	TransferTail     float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
-	NoTransferTail   float64 // of no transfer, and with large being small: a target outside all experience
-	WideOffset       float64 // deviation of those, in those of the offset
-	WidestOffset     float64 // of an offset out of all proportion
-	WidestShare      float64 // of every hypothesis: that values are in other units does not say that the past misleads
-	FirstTransfers   bool    // a second point is chosen by what transfers, where the first value is in another unit than the tasks'
-	WideScaleShare   float64 // share of scales of a wider spread
-	WideScale        float64 // deviation of ln s there, at least
+	// Offset and scale: see affinePrior.
+	TransferTail   float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
+	NoTransferTail float64 // of no transfer, and with large being small: a target outside all experience
+	// Wide is how many times more widely such offsets spread, and scales in other units: units are decades
+	// apart, as minutes and seconds about are, and shares and percents. A scale that far away counts as one.
+	Wide       float64
+	Widest     float64 // likewise, of offsets in other units: no unit is farther away
+	OtherUnits float64 // share of these, of every hypothesis: they do not say that the past misleads
+	// FirstTransfers: a second point is chosen by what transfers, where the first value is in another unit than the tasks'.
+	FirstTransfers bool
 
 	// The mixture.
-	NoTransferMass, PopulationMass float64 // prior: chosen on tables
+	NoTransferMass float64 // prior; the population has the rest
 
 	// Besides are variances of the process specific to the target beside what transfers, in the
 	// tasks': a trace, and a third of all.
@@ -66,7 +64,6 @@ type Settings struct {
 	Reversed       float64       // mass of large being small
 	MinMass        float64       // below which a hypothesis is not predicted with: nothing a plot would show
 	MaxParts       int           // of a hypothesis's scales of one sign in expected improvement
-	MinPart        float64       // mass below which such a part is left out
 
 	// Values.
 	Compress bool // differences between low values of past tasks, and of a run: see scaling.CompressLow
@@ -112,12 +109,10 @@ func DefaultSettings(dim int) Settings {
 		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
-		PseudoScale: 1, MinScaleVariance: 0.04, NoScaleVariance: 4,
-		TransferTail: 0.2, NoTransferTail: 0.72, WideOffset: 10, WidestOffset: 1e6, WidestShare: 0.08, FirstTransfers: true,
-		WideScaleShare: 0.02, WideScale: 3,
-		NoTransferMass: 0.2, PopulationMass: 0.8,
-		Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
-		MinMass: 1e-3, MaxParts: 5, MinPart: 1e-4,
+		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
+		NoTransferMass: 0.2,
+		Besides:        []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
+		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
 		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
 	}

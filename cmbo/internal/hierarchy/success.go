@@ -74,7 +74,7 @@ func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	s.Exact, s.Reversed, s.Besides = true, 0, nil
 	s.NoTransferMass = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
-		s.NoTransferMass, s.PopulationMass = 1, 0
+		s.NoTransferMass = 1
 	}
 	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers, parts, nil)
 }
