@@ -75,10 +75,8 @@ type Settings struct {
 	Hedge Hedge
 
 	// Labels of success: see success.go.
-	SuccessVariance   float64 // of labels of which no past is known: a deviation from success to neither
-	SuccessNoise      float64 // likewise: some failures have no cause in the space
-	MinLabelNoise     float64 // of a run's labels; see SuccessNoTransfer
-	SuccessNoTransfer float64 // mass: larger, and a failure no one expected would pass for the proof that nothing is known
+	SuccessNoise      float64 // of labels of which no past is known: some failures have no cause in the space
+	SuccessNoTransfer float64 // mass: with that of values failures are followed less (TestSuccessFollowsPastAndRun)
 }
 
 // A Hedge says when another judge than the mixture chooses a point: while evaluations do not
@@ -114,7 +112,7 @@ func DefaultSettings(dim int) Settings {
 		Besides:        []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
-		SuccessVariance: 1, SuccessNoise: 0.1, MinLabelNoise: 0.05, SuccessNoTransfer: 0.02,
+		SuccessNoise: 0.1, SuccessNoTransfer: 0.02,
 	}
 }
 

@@ -18,9 +18,9 @@ import (
 //
 // over the hypotheses k, σ² being the noise variance of the past's labels. Labels
 // have no offset and scale to be inferred, and a task that ranks them the other way
-// round is not thought of. A label of a run has at least MinLabelNoise, and few tasks have
-// nothing to do with the past: otherwise a single failure that no one expected, next to the
-// border of a region that is well known, would pass for the proof that nothing is known.
+// round is not thought of. Few tasks have nothing to do with the past: otherwise a single failure
+// that no one expected, next to the border of a region that is well known, would pass for the
+// proof that nothing is known.
 const (
 	Succeeded = 1.0
 	Failed    = -1.0
@@ -57,9 +57,9 @@ func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
 	at := linalg.NewDense(1, d, slices.Clone(x.Row(0)))
 	variance := []float64{0}
 	kernel.Diag(variance, k, at)
-	if v := variance[0]; v > 0 {
-		s.SpecificKernel = kernel.Scale(1/v, k)
-		k = kernel.Scale(s.SuccessVariance/v, k)
+	if v := variance[0]; v > 0 { // 1 is the square of the way from success to neither
+		k = kernel.Scale(1/v, k)
+		s.SpecificKernel = k
 	}
 	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
 	g := newGrid(base, at, 1)
@@ -76,7 +76,7 @@ func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	if len(m.tasks) == 0 {
 		s.NoTransferMass = 1
 	}
-	return NewRun(m, s, max(m.grid.base.NoiseVariance, s.MinLabelNoise), workers, parts, nil)
+	return NewRun(m, s, math.NaN(), workers, parts, nil)
 }
 
 func (s mixtureAt) success(ctx context.Context, dst []float64) error {

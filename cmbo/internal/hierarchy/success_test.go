@@ -98,7 +98,7 @@ func TestSuccessAgainstBruteForce(t *testing.T) {
 		var ps [][]float64
 		for _, k := range run.all {
 			mean, cov := denseMoments(t, m, k.hypothesis, all)
-			l, p := dense(t, mean, cov, labels, max(m.Base().NoiseVariance, m.settings.MinLabelNoise), m.Base().NoiseVariance)
+			l, p := dense(t, mean, cov, labels, m.Base().NoiseVariance, m.Base().NoiseVariance)
 			assert.InDelta(t, l, k.fit.evidence, 1e-8*(1+math.Abs(l)), "evidence of %s with %d told", k, told)
 			logs, ps = append(logs, l+k.log), append(ps, p)
 		}
@@ -138,7 +138,7 @@ func TestSuccessWithoutPast(t *testing.T) {
 	m := NewSuccess(k, x)
 	p := success(t, m, 1, nil, nil, x)
 	for _, v := range p {
-		assert.InDelta(t, special.NormCDF(1/math.Sqrt(m.settings.SuccessVariance+m.settings.SuccessNoise)), v, 1e-12)
+		assert.InDelta(t, special.NormCDF(1/math.Sqrt(1+m.settings.SuccessNoise)), v, 1e-12)
 	}
 	labels := []float64{Succeeded, Failed, Succeeded}
 	got := success(t, m, 1, x, labels, x)
@@ -150,7 +150,7 @@ func TestSuccessWithoutPast(t *testing.T) {
 	cov := linalg.NewSym(8, nil)
 	kernel.Gram(cov, m.Base().Kernel, all)
 	mean := slices.Repeat([]float64{Succeeded}, 8)
-	_, want := dense(t, mean, cov, labels, max(m.settings.MinLabelNoise, m.settings.SuccessNoise), m.settings.SuccessNoise)
+	_, want := dense(t, mean, cov, labels, m.settings.SuccessNoise, m.settings.SuccessNoise)
 	assert.InDeltaSlice(t, want, success(t, m, 1, x, labels, cand), 1e-10)
 }
 
