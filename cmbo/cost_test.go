@@ -88,7 +88,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 	budget := sum / 3
 	o, err := New(s, WithMinimize(), WithOutput("seconds", AsCost()), WithBudget(budget), WithCandidateCounts(1, 0))
 	require.NoError(t, err)
-	o.hedge = hierarchy.Hedge{} // no other judges
+	o.settings.Hedge = hierarchy.Hedge{} // no other judges
 	spent, checked := 0.0, 0
 	for spent < 0.9*budget {
 		trial, err := o.Ask(ctx)

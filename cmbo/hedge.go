@@ -34,7 +34,7 @@ const (
 // proposals that did not improve, so that a batch has all judges. A model that doubts the past
 // itself needs no judge without it.
 func (o *draft) judge() judge {
-	when, past := o.hedge.Trusted, as[Hedger](o.model)
+	when, past := o.settings.Hedge.Trusted, as[Hedger](o.model)
 	// Improvement has to be what is asked for, of a model that can do without the past or of the
 	// library's own without one.
 	if o.config.acquisition != EI() || past == nil && (o.config.surrogate != nil || o.config.prior != nil) {
@@ -43,13 +43,13 @@ func (o *draft) judge() judge {
 	trusted := false
 	switch {
 	case len(o.h.Observations) == 0: // failures alone, of which the masses say nothing
-		when[0], when[1] = when[0]/2, o.hedge.Doubted[1]
+		when[0], when[1] = when[0]/2, o.settings.Hedge.Doubted[1]
 	case past == nil:
-		when = o.hedge.Alone
+		when = o.settings.Hedge.Alone
 	default:
 		up, _ := (Transfer{Hypotheses: past.Hypotheses()}).upright()
-		if trusted = up >= o.hedge.Trust && !o.tied(); !trusted {
-			when = o.hedge.Doubted
+		if trusted = up >= o.settings.Hedge.Trust && !o.tied(); !trusted {
+			when = o.settings.Hedge.Doubted
 		}
 	}
 	after, every := when[0], when[1]
@@ -70,7 +70,7 @@ func (o *draft) judge() judge {
 // often that it is what the past's best region has here, and more of them would confirm nothing.
 func (o *draft) tied() bool {
 	best, ties := o.h.Best(o.config.minimize), 0
-	if best < 0 || o.hedge.Ties == 0 {
+	if best < 0 || o.settings.Hedge.Ties == 0 {
 		return false
 	}
 	for _, v := range o.h.Observations[best+1:] {
@@ -78,7 +78,7 @@ func (o *draft) tied() bool {
 			ties++
 		}
 	}
-	return ties >= o.hedge.Ties
+	return ties >= o.settings.Hedge.Ties
 }
 
 // distances sets dst to the distances of the rows of x from the nearest of the points seen.

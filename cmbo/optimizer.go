@@ -39,10 +39,10 @@ type Optimizer struct {
 	design       [][]float64 // initial design, in the order of proposing
 	listed       [][]float64 // all points of a small discrete space, else nil
 	points       *linalg.Dense
-	drawn        []*poolBlock // of the newest pool
-	weighs       bool         // the model has weights
-	hedge        hierarchy.Hedge
-	stale        bool // the model has to be made anew: code that it ran panicked
+	drawn        []*poolBlock       // of the newest pool
+	weighs       bool               // the model has weights
+	settings     hierarchy.Settings // of the default
+	stale        bool               // the model has to be made anew: code that it ran panicked
 	requirements []requirement
 	past         *hindsight // what the model would have said earlier, nil until asked for
 	judged       *hindsight // likewise, of the last values alone
@@ -137,9 +137,9 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 		return nil, optionErrorf("%s needs joint draws, which the model does not offer: see Sampler", c.acquisition)
 	}
 	o.weighs = as[Weigher](o.model) != nil
-	o.hedge = hierarchy.DefaultSettings(space.Dim()).Hedge
+	o.settings = hierarchy.DefaultSettings(space.Dim())
 	if p := c.prior; p != nil {
-		o.hedge = p.learned.Settings().Hedge
+		o.settings = p.learned.Settings()
 	}
 	return o, nil
 }

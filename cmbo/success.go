@@ -37,28 +37,20 @@ type successRequirement struct {
 	run *hierarchy.Run // nil before it is needed
 }
 
-// The power of the probability of success is successPower as long as no more than a share
-// mayFail of the evaluations fails, and grows with the failures beyond: the best point is often
+// The power of the probability of success is SuccessPower as long as no more than a share
+// MayFail of the evaluations fails, and grows with the failures beyond: the best point is often
 // next to the border of a region that fails, where improvements differ by orders of magnitude
 // (examples/hpob/EVIDENCE.md). Without a past it grows with their square root. What a past makes
-// certain differs by more, so that with one it grows by successGrowth for each; but first failures
-// where a past has its best points must not lead away from all of them: mayFailFirst of them are
-// not counted.
-const (
-	successPower  = 2
-	mayFail       = 0.2
-	successGrowth = 1.5
-	mayFailFirst  = 1
-)
-
+// certain differs by more, so that with one it grows by SuccessGrowth for each; but the first one
+// where a past has its best points must not lead away from all of them, and is not counted.
 func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, _ bool) (factor, error) {
 	p, err := r.probability(ctx, o, x)
-	tooMany := max(float64(o.h.Failures)-mayFail*float64(o.h.Ended()), 0)
+	tooMany := max(float64(o.h.Failures)-o.settings.MayFail*float64(o.h.Ended()), 0)
 	grown := math.Sqrt(tooMany)
 	if o.config.prior != nil {
-		grown = successGrowth * max(tooMany-mayFailFirst, 0)
+		grown = o.settings.SuccessGrowth * max(tooMany-1, 0)
 	}
-	power := successPower * (1 + grown)
+	power := o.settings.SuccessPower * (1 + grown)
 	return factor{p: p, power: int(power)}, err
 }
 

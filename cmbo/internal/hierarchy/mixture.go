@@ -90,7 +90,7 @@ func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) 
 
 // lowOf returns what makes differences between low values of a run as small as those of the tasks
 // were made. The best value is one that is so beyond its noise. The run's values spread more
-// widely, as they come before they are compressed; those of more than ownUnit times the tasks'
+// widely, as they come before they are compressed; those of more than OwnUnit times the tasks'
 // deviation are in a unit of their own. All values are seen anew when one of the two changes, so
 // that the unit does by powers of two and the knee by quarters of its distance from the best value.
 func (m *Model) lowOf(y, given []float64) scaling.Low {
@@ -104,17 +104,13 @@ func (m *Model) lowOf(y, given []float64) scaling.Low {
 	spread := deviation(y)
 	least := spread / maxRatio / maxRatio
 	unit := max(math.Exp(m.affine.logScale), least)
-	if more := spread / (ownUnit * unit); more > 1 {
+	if more := spread / (m.settings.OwnUnit * unit); more > 1 {
 		unit *= math.Exp2(math.Ceil(math.Log2(more)))
 	}
 	near := max(m.near*unit, least)
 	step := near / 4
 	return scaling.Low{Knee: y[0] + math.Floor((best-y[0])/step)*step - near, Near: near}
 }
-
-// ownUnit is chosen on tables: with 1, intervals hold fewer of the rows that a run does not ask
-// for (TestPredictCoverage of package bench).
-const ownUnit = 3
 
 // continues reports whether the data begin with the points that r has.
 func (r *mixture) continues(x *linalg.Dense, y, given []float64) bool {

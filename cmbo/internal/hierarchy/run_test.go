@@ -986,7 +986,7 @@ func TestLowValuesOfARun(t *testing.T) {
 		}
 		raised := scaling.RaiseLow(y, m.affine.wide())
 		near := m.near * math.Exp(m.affine.logScale)
-		for near < m.near*deviation(raised)/ownUnit {
+		for near < m.near*deviation(raised)/m.settings.OwnUnit {
 			near *= 2
 		}
 		low := scaling.Low{Knee: y[0] - near, Near: near}

@@ -54,7 +54,7 @@ type Settings struct {
 	FirstTransfers bool
 
 	// The mixture.
-	NoTransferMass float64 // prior; the population has the rest
+	NoTransferMass float64 // prior, chosen on tables; the population has the rest
 
 	// Besides are variances of the process specific to the target beside what transfers, in the
 	// tasks': a trace, and a third of all.
@@ -66,17 +66,20 @@ type Settings struct {
 	MaxParts       int           // of a hypothesis's scales of one sign in expected improvement
 
 	// Values.
-	Compress bool // differences between low values of past tasks, and of a run: see scaling.CompressLow
-	Exact    bool // the target is in the tasks' scaled units: its offset is 0 and its scale 1
-	Whole    bool // values far below the others are taken as they are: see scaling.RaiseLow
-	Output   bool // values are held against limits, so that what descriptors say of their level counts
+	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
+	OwnUnit  float64 // see Model.lowOf: with 1, intervals hold fewer rows that a run does not ask for (TestPredictCoverage)
+	Exact    bool    // the target is in the tasks' scaled units: its offset is 0 and its scale 1
+	Whole    bool    // values far below the others are taken as they are: see scaling.RaiseLow
+	Output   bool    // values are held against limits, so that what descriptors say of their level counts
 
 	// Who proposes: see package cmbo.
 	Hedge Hedge
 
 	// Labels of success: see success.go.
 	SuccessNoise      float64 // of labels of which no past is known: some failures have no cause in the space
-	SuccessNoTransfer float64 // mass: with that of values failures are followed less (TestSuccessFollowsPastAndRun)
+	SuccessNoTransfer float64 // mass: with that of values the past is followed less (TestSuccessFollowsPastAndRun)
+	// How their probability counts: see successRequirement of package cmbo, and EVIDENCE.md.
+	SuccessPower, MayFail, SuccessGrowth float64
 }
 
 // A Hedge says when another judge than the mixture chooses a point: while evaluations do not
@@ -108,11 +111,10 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2,
-		Besides:        []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
+		NoTransferMass: 0.2, Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
 		MinMass: 1e-3, MaxParts: 5,
-		Compress: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
-		SuccessNoise: 0.1, SuccessNoTransfer: 0.02,
+		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
+		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
 
