@@ -33,8 +33,8 @@ type Protocol struct {
 	// Past is "" for the past tasks as they are, or what is done to their values: "negated",
 	// they mislead; "penalized", the lowest tenth of each task's becomes a penalty, a thousand
 	// times their range below them; "compressed", they are as [cmbo.Learn] sees them; for a
-	// target in other units "shifted", 50 of their mean range lower, "small" and "large", a
-	// thirtieth and thirty times of each.
+	// target in other units "shifted", 50 of their mean range lower, "lower" and "higher", three of
+	// it, "small" and "large", a thirtieth and thirty times of each.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.

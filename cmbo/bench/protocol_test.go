@@ -224,7 +224,7 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "penalized", "compressed", "shifted", "small", "large"} {
+	for _, past := range []string{"negated", "penalized", "compressed", "shifted", "lower", "higher", "small", "large"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
@@ -248,6 +248,10 @@ func TestPasts(t *testing.T) {
 					require.Equal(t, low[j], v)
 				case past == "shifted":
 					require.InDelta(t, y[j]-50*spread, v, 1e-12*spread)
+				case past == "lower":
+					require.InDelta(t, y[j]-3*spread, v, 1e-12*spread)
+				case past == "higher":
+					require.InDelta(t, y[j]+3*spread, v, 1e-12*spread)
 				case past == "small":
 					require.InEpsilon(t, y[j]/30, v, 1e-15)
 				case past == "large":

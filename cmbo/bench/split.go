@@ -45,9 +45,12 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 // pasts are the changes that a protocol may make to the values of a past task; spread is the mean
 // range of those of all.
 var pasts = map[string]func(y []float64, spread float64){
-	"negated": times(-1),
-	"small":   times(1. / 30),
-	"large":   times(30),
+	"negated": moved(-1, 0),
+	"small":   moved(1./30, 0),
+	"large":   moved(30, 0),
+	"shifted": moved(1, -50),
+	"lower":   moved(1, -3),
+	"higher":  moved(1, 3),
 	"penalized": func(y []float64, _ float64) {
 		sorted := slices.Sorted(slices.Values(y))
 		lo, hi := sorted[0], sorted[len(y)-1]
@@ -61,17 +64,13 @@ var pasts = map[string]func(y []float64, spread float64){
 		low, _ := scaling.CompressLow(y, nil)
 		copy(y, low)
 	},
-	"shifted": func(y []float64, spread float64) {
-		for i := range y {
-			y[i] -= 50 * spread
-		}
-	},
 }
 
-func times(factor float64) func(y []float64, spread float64) {
-	return func(y []float64, _ float64) {
+// moved multiplies values by a factor and adds so many ranges.
+func moved(factor, ranges float64) func(y []float64, spread float64) {
+	return func(y []float64, spread float64) {
 		for i := range y {
-			y[i] *= factor
+			y[i] = factor*y[i] + ranges*spread
 		}
 	}
 }
