@@ -331,8 +331,8 @@ func TestCalibrationInWords(t *testing.T) {
 	require.Equal(t, "no forecasts yet", of(0, 0).String())
 }
 
-// A run whose values are in other units than the past's, of which another offset or another scale
-// tells, is told so, and the past does not mislead it; one in the past's units, whose values may
+// A run whose values are in other units than the past's, of which another offset, by three of its
+// ranges and more, or another scale tells, is told so, and the past does not mislead it; one in the past's units, whose values may
 // differ by less, is not.
 func TestTransferInOtherUnits(t *testing.T) {
 	space, _ := grid(t, 9)
@@ -343,7 +343,8 @@ func TestTransferInOtherUnits(t *testing.T) {
 		other        bool
 		says         cmbo.Verdict
 	}{
-		{0, 1, false, cmbo.TransferHelps}, {40, 0.2, false, cmbo.TransferHelps}, {1e4, 1, true, cmbo.TransferHelps},
+		{0, 1, false, cmbo.TransferHelps}, {40, 0.2, false, cmbo.TransferHelps}, {10, 1, false, cmbo.TransferHelps},
+		{30, 1, true, cmbo.TransferHelps}, {-30, 1, true, cmbo.TransferHelps}, {1e4, 1, true, cmbo.TransferHelps},
 		{0, 1e-3, true, cmbo.TransferHelps}, {48, 1.0 / 30, true, cmbo.TransferHelps}, {-1500, 30, true, cmbo.TransferUnclear},
 	} {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior))

@@ -308,6 +308,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 		}
 	}
 	out.evidence, out.reversed = top+math.Log(total)-in.logDet, out.reversed/total
+	farOffset := max(p.s.Wide*math.Exp(p.logScale), 3*math.Sqrt(p.shiftVar))
 	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i, n := range nodes {
@@ -315,7 +316,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {
-				if far || k == widest {
+				if far || k == widest || in.t > 1 && math.Abs(o.a-a0) > farOffset {
 					out.otherUnits += o.mass / total
 				}
 				each.add(part{mass: o.mass / total, a: o.a, s: n.s, s2: n.s2, varA: o.varA})

@@ -689,6 +689,29 @@ func TestOtherUnitsSayNothing(t *testing.T) {
 	}
 }
 
+// TestFarOffsets: two values are in another unit beyond ten of the tasks' scales from their mean offset
+// and beyond three deviations of these, whichever is farther, above or below; of one that is not said.
+func TestFarOffsets(t *testing.T) {
+	r := rng.Stream(7, t.Name())
+	m := learn(t, makeTasks(13, 10, 20, 2, 0, 1), uniform(r, 40, 2), testSettings(2))
+	for _, sd := range []float64{1, 10} { // of offsets, in scales
+		m.affine.shiftVar = sd * sd
+		for _, far := range []float64{-1.5, -0.6, 0, 0.6, 1.5} {
+			run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+			unit := math.Exp(m.affine.logScale)
+			x, y := uniform(r, 2, 2), m.affine.shift+far*max(10, 3*sd)*unit
+			require.NoError(t, run.Fit(ctx, points.First(x, 1), []float64{y}, nil, nil))
+			assert.Less(t, run.OtherUnits(), 0.35, "%g at %g", sd, far)
+			require.NoError(t, run.Fit(ctx, x, []float64{y, y + unit}, nil, nil))
+			if far == 1.5 || far == -1.5 {
+				assert.Greater(t, run.OtherUnits(), 0.95, "%g at %g", sd, far)
+			} else {
+				assert.Less(t, run.OtherUnits(), 0.35, "%g at %g", sd, far)
+			}
+		}
+	}
+}
+
 // TestFirstForeignValue: what improves on one value in another unit than the tasks' is told by what
 // transfers, the right way up; on one in theirs, or on two, by all hypotheses.
 func TestFirstForeignValue(t *testing.T) {
