@@ -353,7 +353,7 @@ func TestTransferInOtherUnits(t *testing.T) {
 		tr := transferOf(t, o)
 		assert.Equal(t, tt.says, tr.Verdict, "%v: %v", tt, tr)
 		if tt.other {
-			assert.Greater(t, tr.OtherUnits, 0.999, "%v", tt)
+			assert.Greater(t, tr.OtherUnits, 0.998, "%v", tt)
 			assert.Contains(t, tr.String(), "the values lie out of all proportion to the past's: they may be in other units")
 		} else {
 			assert.Less(t, tr.OtherUnits, 1e-3, "%v", tt)
