@@ -328,7 +328,7 @@ func (r *CheckReport) String() string {
 		fmt.Fprintln(&b, twoPopulations)
 	}
 	if len(r.Reversed) > 0 {
-		fmt.Fprintf(&b, "upside down for most others: %s\n", strings.Join(r.Reversed, ", "))
+		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))
 	}
 	for _, a := range r.Apart {
 		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of the others\n", a.Output, a.Task, a.Ratio)

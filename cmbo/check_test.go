@@ -132,7 +132,7 @@ func TestCheckSays(t *testing.T) {
 	require.Equal(t, []string{"task-6"}, report.Reversed)
 	require.Equal(t, cmbo.TransferHelps, report.Verdict, "%v", report)
 	require.Contains(t, report.String(), "transfer helps: the mean regret is ")
-	require.Contains(t, report.String(), "upside down for most others: task-6\n")
+	require.Contains(t, report.String(), "upside down for the others: task-6\n")
 	for _, k := range report.Tasks {
 		if k.ID != "task-6" {
 			require.Less(t, k.With.Regret, k.Without.Regret, "%v", report)

@@ -58,7 +58,7 @@ func ExampleCheck() {
 	// transfer helps: the mean regret is 0.018 with the past and 0.301 without, a difference of 0.283 ± 0.053; better with it on 6 of 7 tasks
 	// in common to all tasks: 50 % of the variance of their values
 	// two populations, which a run's values weigh: the tasks leave open how quickly values change
-	// upside down for most others: losses
+	// upside down for the others: losses
 }
 
 // tuned returns a run of eight evaluations with experience from six of the histories.
