@@ -32,12 +32,12 @@ func TestAffinePrior(t *testing.T) {
 	require.InEpsilon(t, (2*math.Ln2*math.Ln2+1)/3, p.logScaleVar, 1e-13)
 	require.InEpsilon(t, (1+1.0/16+25.0/16+1)/4, p.shiftVar, 1e-13)
 
-	// Scales that agree leave a part that the nodes resolve.
+	// Scales that agree leave a part free.
 	many := affineTasks(make([]float64, 50), slices.Repeat([]float64{8}, 50))
 	p = newAffinePrior(many, &s)
 	require.InDelta(t, math.Log(8), p.logScale, 1e-14)
 	require.Equal(t, minScaleVariance, p.logScaleVar)
-	require.InEpsilon(t, 1.0/31, newAffinePrior(many[:30], &s).logScaleVar, 1e-12)
+	require.InEpsilon(t, 1.0/21, newAffinePrior(many[:20], &s).logScaleVar, 1e-12)
 
 	// Offsets out of all proportion, on either side, have a finite square.
 	p = newAffinePrior(affineTasks([]float64{1e60, -1e60}, []float64{1, 1}), &s)
