@@ -311,10 +311,11 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 	}
 	out.evidence, out.reversed = top+math.Log(total)-in.logDet, out.reversed/total
 	farOffset := max(p.s.Wide*math.Exp(p.logScale), 3*math.Sqrt(p.shiftVar))
+	farScale := max(math.Log(p.s.Wide), 3*math.Sqrt(p.logScaleVar)) // of ln s
 	// Neighbouring scales are put together until they have the mass that MaxParts asks for.
 	var sign float64
 	for i, n := range nodes {
-		far := math.Abs(n.logS2/2-p.logScale) > max(math.Log(p.s.Wide), 3*math.Sqrt(p.logScaleVar))
+		far := math.Abs(n.logS2/2-p.logScale) > farScale
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {

@@ -436,7 +436,6 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// leastNoise is the least noise variance that EM conditions on, in units of the base process, that of
-// NoiseRange: of smooth tasks C keeps variances of 1e-8 beside those of 1, and what rounding leaves of
+// leastNoise is the least noise variance that is learned and that EM conditions on, in units of the base process: of smooth tasks C keeps variances of 1e-8 beside those of 1, and what rounding leaves of
 // them, below 0 at times, grows from step to step where the noise is no larger.
 const leastNoise = 1e-4

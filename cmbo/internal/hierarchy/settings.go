@@ -106,7 +106,7 @@ func DefaultSettings(dim int) Settings {
 	return Settings{
 		Seed:   1,
 		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5, NarrowSD: 0.25,
-		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{1e-4, 1}, MaxMean: 1,
+		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{leastNoise, 1}, MaxMean: 1,
 		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
