@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -163,6 +164,19 @@ func TestCheckSays(t *testing.T) {
 	}
 }
 
+// twelve returns a task of twelve noisy values of f, or of their negatives.
+func twelve(r *rand.Rand, id string, f surface, noise float64, negated bool) cmbo.Task {
+	task, sign := cmbo.Task{ID: id}, 1.0
+	if negated {
+		sign = -1
+	}
+	for range 12 {
+		x := []float64{r.Float64(), r.Float64()}
+		task.X, task.Y = append(task.X, x), append(task.Y, sign*(f(x[0], x[1])+noise*r.NormFloat64()))
+	}
+	return task
+}
+
 // Of ten tasks of twelve noisy values one that is negated is named, which most others do not contradict, and
 // so are three, and no other is.
 func TestCheckNamesNegatedTasks(t *testing.T) {
@@ -177,16 +191,11 @@ func TestCheckNamesNegatedTasks(t *testing.T) {
 		var tasks []cmbo.Task
 		var want []string
 		for i := range 10 {
-			f, sign := peak(near(r, 0.35, c.spread), near(r, 0.6, c.spread), 0.25), 1.0
-			task := cmbo.Task{ID: fmt.Sprint(i)}
+			f, id := peak(near(r, 0.35, c.spread), near(r, 0.6, c.spread), 0.25), fmt.Sprint(i)
 			if i%3 == 2 && i < 3*c.negated {
-				sign, want = -1, append(want, task.ID)
+				want = append(want, id)
 			}
-			for range 12 {
-				x := []float64{r.Float64(), r.Float64()}
-				task.X, task.Y = append(task.X, x), append(task.Y, sign*(f(x[0], x[1])+c.noise*r.NormFloat64()))
-			}
-			tasks = append(tasks, task)
+			tasks = append(tasks, twelve(r, id, f, c.noise, slices.Contains(want, id)))
 		}
 		report, err := cmbo.Check(ctx, space, tasks)
 		require.NoError(t, err)
@@ -211,16 +220,8 @@ func TestCheckNamesNoOther(t *testing.T) {
 			negated = append(negated, fmt.Sprint(i))
 		}
 		for i := range 10 {
-			f, sign := peak(near(r, 0.5, c.spread), near(r, 0.5, c.spread), 0.25), 1.0
-			task := cmbo.Task{ID: fmt.Sprint(i)}
-			if slices.Contains(negated, task.ID) {
-				sign = -1
-			}
-			for range 12 {
-				x := []float64{r.Float64(), r.Float64()}
-				task.X, task.Y = append(task.X, x), append(task.Y, sign*(f(x[0], x[1])+0.1*r.NormFloat64()))
-			}
-			tasks = append(tasks, task)
+			f, id := peak(near(r, 0.5, c.spread), near(r, 0.5, c.spread), 0.25), fmt.Sprint(i)
+			tasks = append(tasks, twelve(r, id, f, 0.1, slices.Contains(negated, id)))
 		}
 		report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1))
 		require.NoError(t, err)

@@ -764,7 +764,7 @@ func TestFirstForeignValue(t *testing.T) {
 				want = some[j]
 				require.Less(t, some[j], 0.9*all[j])
 			}
-			assert.InEpsilon(t, want, math.Exp(v), 2e-3, "%v, point %d", tt.y, j) // parts of little mass are left out
+			assert.InEpsilon(t, want, math.Exp(v), 1e-9, "%v, point %d", tt.y, j)
 		}
 	}
 }
