@@ -157,11 +157,7 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.space.Finite(), l)
 	p.told = t.told
-	raw := make(map[string][]float64, len(t.tasks))
-	for i, k := range t.tasks {
-		raw[k.ID], _ = t.config.sense().Apply(t.told[i].y, nil)
-	}
-	if err := l.Inflate(ctx, raw); err != nil {
+	if err := l.Inflate(ctx); err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
 	if p.success, err = t.learnSuccess(ctx); err != nil {

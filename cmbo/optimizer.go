@@ -375,10 +375,10 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many; elsewhere they are as much wider, and reach as much lower where the past's values were
-// raised, as replays of past tasks show. Of other rows they hold 82 to 96 % on eleven tables and 63 %
-// on ImageMagick, where many values lie just below what Learn raises
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 89 to 93 % on draws of a
+// many; elsewhere they are as much wider and reach as much lower as replays of past tasks show. Of
+// other rows they hold 82 to 98 % on fifteen tables and 51 % on storm, of whose values a third lie
+// hundreds of times as far below the best as the others
+// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 90 to 94 % on draws of a
 // Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)

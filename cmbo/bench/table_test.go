@@ -144,10 +144,12 @@ func TestMisleadingTable(t *testing.T) {
 func TestPredictCoverage(t *testing.T) {
 	type count struct{ rows, held, low, lowHeld int }
 	for name, least := range map[string]float64{
-		// These were looked at when intervals were worked on, the last one for why it has fewer.
+		// These were looked at when intervals were worked on.
 		"tst_svm": 0.8, "openml_rf": 0.8, "openml_adaboost": 0.8, "yahpo_lcbench": 0.8, "yahpo_rpart": 0.8, "ecml_adaboost": 0.8,
 		"gauntlet/nodejs": 0.8, "gauntlet/x264-size": 0.8, "gauntlet/aryl-amination": 0.8, "gauntlet/deeparch": 0.8,
-		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.6,
+		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.8,
+		// These were not; a third of the last one's values lie hundreds of times as far below the best as the others.
+		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.5,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var with, without count

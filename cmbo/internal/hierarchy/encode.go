@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/exactsum"
 )
 
@@ -14,7 +13,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	}
 	e.Int(int(m.total))
 	e.Float(m.inflation)
-	e.Float(m.reach)
+	e.Float(m.depth)
 	e.Uint(uint64(len(m.Tasks())))
 	for _, t := range m.Tasks() {
 		e.Text(t.ID)
@@ -64,9 +63,9 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if err != nil {
 		return nil, err
 	}
-	total, inflation, reach, n := d.Int(), d.Value(), d.Value(), d.Count(1)
-	if inflation < 1 || inflation > maxInflation || reach < 0 || reach > scaling.MaxReach {
-		d.Fail("intervals %g times as wide, whose ends reach %g lower", inflation, reach)
+	total, inflation, depth, n := d.Int(), d.Value(), d.Value(), d.Count(1)
+	if min(inflation, depth) < 1 || max(inflation, depth) > maxInflation {
+		d.Fail("intervals %g times as wide, of values %g times as low", inflation, depth)
 	}
 	if n < 1 || total < n || total > exactsum.MaxTerms {
 		d.Fail("%d tasks of %d", n, total)
@@ -98,7 +97,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	}
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
-	m.common, m.inflation, m.reach = common, inflation, reach
+	m.common, m.inflation, m.depth = common, inflation, depth
 	if !d.Bool() {
 		return m, d.Err
 	}

@@ -29,7 +29,7 @@ type Model struct {
 	affine    affinePrior
 	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
 	inflation float64  // of the deviations of predictions of low values: see Inflate
-	reach     float64  // of the lower ends of their intervals, in Near: likewise
+	depth     float64  // how many times as far below the knee they lie as they are predicted: likewise
 	settings  Settings // that it was learned with
 	related   *related // what descriptors say, nil where tasks have none
 	moved     *moved   // the population for a target of descriptors, nil where they say nothing
@@ -37,7 +37,7 @@ type Model struct {
 
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.
 func newModel(tasks []Task, total int64, s *Settings) *Model {
-	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, settings: *s, related: newRelated(tasks)}
+	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, depth: 1, settings: *s, related: newRelated(tasks)}
 	if !s.Compress {
 		return m
 	}

@@ -18,9 +18,6 @@ const (
 // raisedFrom is how far below the knee a task's values come to lie, in Near, that RaiseLow raises.
 var raisedFrom = math.Log(lowWidths / nearWidths)
 
-// MaxReach is how far below the knee values lie, at most, that are no penalties, in Near.
-const MaxReach = (1 + apart) * lowWidths / nearWidths
-
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
 
@@ -123,15 +120,6 @@ func (l Low) At(v float64) float64 {
 // Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a
 // task the slope rises no more.
 func (l Low) Back(low float64) float64 { return l.BackFrom(low, raisedFrom) }
-
-// Raised returns how far a value is on its way from the knee, 0, to where RaiseLow raises those
-// of a task with such a Near, 1 from there on.
-func (l Low) Raised(low float64) float64 {
-	if l.Near == 0 {
-		return 0
-	}
-	return min(max(l.Knee-low, 0)/(raisedFrom*l.Near), 1)
-}
 
 // BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
 func (l Low) BackFrom(low, steepest float64) float64 {
