@@ -186,7 +186,7 @@ func CloneCurves(curves []Curve) []Curve {
 // CheckForm validates what does not depend on a space, and names the first offending place.
 func (t *Task) CheckForm() error {
 	if t.ID == "" {
-		return Errorf(ErrTask, "empty ID")
+		return Errorf(ErrTask, "a task without an ID")
 	}
 	return InTask(t.checkForm(), t.ID)
 }
