@@ -176,3 +176,17 @@ func TestOutlookByRecord(t *testing.T) {
 		}
 	}
 }
+
+// TestNoStepYet: points of the initial design have no step.
+func TestNoStepYet(t *testing.T) {
+	s, err := UnitCube(1)
+	require.NoError(t, err)
+	o, err := New(s)
+	require.NoError(t, err)
+	for range 2 {
+		_, ok := o.LastStep()
+		require.False(t, ok)
+		_, err = o.Ask(context.Background())
+		require.NoError(t, err)
+	}
+}

@@ -175,6 +175,36 @@ func TestEncodeRounds(t *testing.T) {
 	require.Equal(t, want, got)
 }
 
+// TestStepsFarFromZero: multiples of a step that the size of a bound rounds, of either sign, are values.
+func TestStepsFarFromZero(t *testing.T) {
+	for _, p := range []Param{Float("x", -1e8, 10).WithStep(0.2), Float("x", -10, 1e8).WithStep(0.2)} {
+		s, err := New(p)
+		require.NoError(t, err)
+		for _, k := range []float64{1, 2, 17, 499_999_990} {
+			v := p.nth(k)
+			for _, near := range []float64{math.Nextafter(v, -1e9), v, math.Nextafter(v, 1e9)} {
+				_, _, err := s.Place([]float64{near})
+				require.NoError(t, err, "%.17g", near)
+			}
+			_, _, err := s.Place([]float64{v + 1e-6})
+			require.ErrorIs(t, err, ErrOutOfSpace, "%.17g", v)
+		}
+	}
+}
+
+// TestDecodeRefuses: coordinates that are no finite number, with their place.
+func TestDecodeRefuses(t *testing.T) {
+	s, err := UnitCube(2)
+	require.NoError(t, err)
+	for _, v := range []float64{math.Inf(1), math.Inf(-1), math.NaN()} {
+		_, err := s.Decode([]float64{0.5, v})
+		var e *DataError
+		require.ErrorAs(t, err, &e)
+		require.ErrorIs(t, err, ErrNotFinite)
+		require.Equal(t, 1, e.Column)
+	}
+}
+
 func TestSpaceRoundTrip(t *testing.T) {
 	s := mixedSpace(t)
 	r := rng.Stream(1, "round trip")

@@ -142,6 +142,10 @@ func TestSumRefuses(t *testing.T) {
 	s := New(3)
 	require.NoError(t, s.add([]float64{1, -2, 3}))
 	before := s.Append(nil)
+	for n := range before {
+		_, _, err := Decode(before[:n], 3)
+		require.ErrorContains(t, err, "exactsum: ", "%d of %d bytes", n, len(before))
+	}
 	for _, x := range []float64{MaxTerm, -MaxTerm, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64} {
 		var e *RangeError
 		require.ErrorAs(t, s.add([]float64{1, 1, x}), &e)

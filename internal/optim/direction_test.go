@@ -245,3 +245,14 @@ func TestUnits(t *testing.T) {
 		t.Errorf("of equal values %v", r)
 	}
 }
+
+// TestSlopeAtBounds: variables that a direction presses against a bound no longer count, others do.
+func TestSlopeAtBounds(t *testing.T) {
+	m := Minimizer{
+		lo: []float64{0, 0, 0, 0, 0}, hi: []float64{1, 1, 1, 1, 1}, d: []float64{1, -1, 1, -1, 0},
+		xt: []float64{1, 0, 0, 1, 0.5}, gt: []float64{1, 2, 4, 8, 16},
+	}
+	if got := m.slope(); got != 4-8 {
+		t.Errorf("slope %g, not -4", got)
+	}
+}

@@ -262,6 +262,24 @@ func TestGrowKeepsTheFactor(t *testing.T) {
 	assert.Equal(t, 16, asked, "the covariances of the sixth have changed")
 }
 
+// TestGrowAfterJitter: a factor with jitter is made anew, as that of all points needs another one.
+func TestGrowAfterJitter(t *testing.T) {
+	row := func(dst []float64, i int) error {
+		for j := range dst {
+			dst[j] = 1 // of points that are equal
+		}
+		return nil
+	}
+	noise, resid := []float64{0, 0, 1, 1}, []float64{1, 1, 0.5, 0.25}
+	var d, fresh Conditioned
+	require.NoError(t, d.Grow(0, row, noise[:2], resid[:2]))
+	require.Positive(t, d.Jitter())
+	require.NoError(t, d.Grow(2, row, noise, resid))
+	require.NoError(t, fresh.Grow(0, row, noise, resid))
+	require.Equal(t, fresh.Jitter(), d.Jitter())
+	require.Equal(t, fresh.LogMarginal(), d.LogMarginal())
+}
+
 // TestPending: pending points leave means alone, to the bit, and take from the
 // variances what values there would.
 func TestPending(t *testing.T) {
