@@ -15,8 +15,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -299,45 +297,5 @@ func TestViolationInWords(t *testing.T) {
 		"a 6 > 5":        {Output: "a", Value: 6, Limit: 5},
 	} {
 		assert.Equal(t, want, v.String())
-	}
-}
-
-// meansOf is a mixture that knows what tasks expect of a list.
-type meansOf struct {
-	flat
-	means map[string][]float64 // a task, by row of the unit interval in fifths
-}
-
-func (m meansOf) Hypotheses() []Hypothesis { return nil }
-
-func (m meansOf) PriorMeans() [][]float64 { return nil }
-
-func (m meansOf) TaskMeans(_ context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
-	for id, of := range m.means {
-		at := make([]float64, points.Len(x))
-		for i := range at {
-			at[i] = of[int(math.Round(4*x.Row(i)[0]))]
-		}
-		ids, means = append(ids, id), append(means, at)
-	}
-	return ids, means, nil
-}
-
-// TestCheckRanks: a task that ranks the points of a record as their values do has the square root of one
-// less than their number, the other way round its negative, and one that ranks none nothing; points without a
-// value do not count.
-func TestCheckRanks(t *testing.T) {
-	cube, err := UnitCube(1)
-	require.NoError(t, err)
-	s, err := cube.WithCandidates([][]float64{{0}, {0.25}, {0.5}, {0.75}, {1}})
-	require.NoError(t, err)
-	m := meansOf{means: map[string][]float64{"same": {1, 2, -9, 3, 7}, "reversed": {4, 3, 9, 2, 1}, "none": {5, 5, 0, 5, 5}}}
-	rec := &replay.Record{Space: s, Y: []float64{10, 20, math.NaN(), 30, 80}}
-	for minimize, sign := range map[bool]float64{false: 1, true: -1} {
-		got, err := ranked(context.Background(), m, rec, minimize)
-		require.NoError(t, err)
-		for id, want := range map[string]float64{"same": sign * math.Sqrt(3), "reversed": -sign * math.Sqrt(3), "none": 0} {
-			require.InDelta(t, want, got[id], 1e-12, id)
-		}
 	}
 }

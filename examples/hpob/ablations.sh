@@ -7,12 +7,6 @@
 #     examples/hpob/ablations.sh reporting TABLES RECORDS > examples/hpob/results/ablations-reporting.md
 set -euo pipefail
 group=$1
-tables=$(realpath "$2")
-mkdir -p "$3"
-records=$(realpath "$3")
-cd "$(dirname "$0")/../.."
-go build -tags accel -o "$records/hpob" ./examples/hpob
-
 case $group in
 choosing)
 	title='Ablations on the tables that may be chosen on'
@@ -45,6 +39,12 @@ dedisp gpu_kernels -space gpu-dedisp -splits 60 -targets 1'
 	exit 2
 	;;
 esac
+tables=$(realpath "$2")
+mkdir -p "$3"
+records=$(realpath "$3")
+cd "$(dirname "$0")/../.."
+go build -tags accel -o "$records/hpob" ./examples/hpob
+
 echo "# $title
 
 \`examples/hpob/ablations.sh $group\` writes this page. Above 1 the change is better than the default, below it the mechanism helps."

@@ -436,6 +436,7 @@ func sum(v []float64) float64 {
 	return s
 }
 
-// leastNoise is the least noise variance that is learned and that EM conditions on, in units of the base process: of smooth tasks C keeps variances of 1e-8 beside those of 1, and what rounding leaves of
-// them, below 0 at times, grows from step to step where the noise is no larger.
+// leastNoise is the least noise variance that is learned and that EM conditions on, in units of the
+// base process: of smooth tasks C keeps variances of 1e-8 beside those of 1, and what rounding leaves
+// of them, below 0 at times, grows from step to step where the noise is no larger.
 const leastNoise = 1e-4
