@@ -47,9 +47,9 @@ func WithCost(cost func(x []float64) float64) Option {
 }
 
 // WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
-// [WithCost]), without a cost in evaluations; positive and finite. Ask fails with [ErrBudget]
-// once it is spent, or when no candidate has an even chance of costing at most what is left, by
-// whose probability the acquisition is multiplied. What is enqueued is proposed as long as
+// [WithCost]), without a cost in evaluations; positive and finite. A candidate is proposed that has
+// an even chance of costing at most what is left, by whose probability the acquisition is
+// multiplied; Ask fails with [ErrBudget] when there is none. What is enqueued is proposed as long as
 // anything is left. A trial that ended without telling its cost counts as the mean of the
 // others. Cancelled trials and observed points cost nothing, open trials what they are expected
 // to, so that a batch is no larger than what is left pays for.
@@ -277,7 +277,7 @@ func (o *draft) remaining() (float64, error) {
 	return o.config.budget - spent, err
 }
 
-// affordable is the least probability of costing at most what is left at which some candidate
+// affordable is the least probability of costing at most what is left at which a candidate
 // is worth a proposal: evaluations that are as likely as not to end within the budget.
 const affordable = 0.5
 

@@ -135,8 +135,12 @@ func TestCostAgainstBruteForce(t *testing.T) {
 				}
 				assert.InEpsilon(t, cost, step.Cost[i], 1e-5)
 				u := (step.Mean[i] - best) / step.SD[i]
+				pays := 0.5 * math.Erfc(-(math.Log(budget-spent)-mu)/s/math.Sqrt2)
 				want[i] = math.Log(step.SD[i]*(u*math.Erfc(-u/math.Sqrt2)/2+math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))) - step.CostPower*math.Log(cost) +
-					math.Log(0.5*math.Erfc(-(math.Log(budget-spent)-mu)/s/math.Sqrt2))
+					math.Log(pays)
+				if i == step.Chosen {
+					assert.GreaterOrEqual(t, pays, 0.5, "trial %d", trial.ID)
+				}
 				if p := step.Success; p != nil {
 					want[i] += math.Floor(2+2*math.Sqrt(max(0, float64(d.h.Failures)-float64(d.h.Ended())/5))) * math.Log(p[i])
 				}

@@ -282,13 +282,11 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if err != nil {
 		return runlog.Event{}, err
 	}
-	if _, err := o.likely(c.free, how.within); err != nil {
+	payable, err := o.likely(c.free, how.within)
+	if err != nil {
 		return runlog.Event{}, err
 	}
-	// A factor of 0 leaves infinite scores, and need not put those of what cannot be paid last.
-	scored := slices.DeleteFunc(slices.Clone(c.free), func(r int) bool {
-		return math.IsNaN(s.Scores[r]) || how.within != nil && how.within[r] == 0
-	})
+	scored := slices.DeleteFunc(slices.Clone(payable), func(r int) bool { return math.IsNaN(s.Scores[r]) })
 	if len(scored) == 0 {
 		return runlog.Event{}, fmt.Errorf("%w: the score of every candidate is NaN", ErrNumerical)
 	}
