@@ -118,7 +118,6 @@ type CheckReport struct {
 	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 
-	two     bool     // of a prior's populations
 	misfits []string // limits that do not fit the tasks' values
 }
 
@@ -246,7 +245,6 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			_, down := t.Transfer.upright()
 			against[t.ID] = down > 0.5
 			report.Common += learned.Common / float64(len(out))
-			report.two = report.two || learned.Two
 			for id, v := range ranks {
 				ranked[id] += v
 			}
@@ -323,9 +321,6 @@ func (r *CheckReport) String() string {
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if r.Common > 0 && r.Verdict != TransferTooEarly {
 		fmt.Fprintf(&b, "in common to all tasks: %.0f %% of the variance of their values\n", 100*r.Common)
-	}
-	if r.two {
-		fmt.Fprintln(&b, twoPopulations)
 	}
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))

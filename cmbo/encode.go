@@ -22,7 +22,7 @@ import (
 // of all before. The payload holds what cannot be computed again from the rest.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 16
+	priorVersion = 17
 	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 

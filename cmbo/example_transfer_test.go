@@ -56,8 +56,7 @@ func ExampleCheck() {
 	// losses    0.125        0.094    2.0               5.7      the past misleads
 	// mean      0.018        0.301    1.1               6.0      (verdict below)
 	// transfer helps: the mean regret is 0.018 with the past and 0.301 without, a difference of 0.283 ± 0.053; better with it on 6 of 7 tasks
-	// in common to all tasks: 50 % of the variance of their values
-	// two populations, which a run's values weigh: the tasks leave open how quickly values change
+	// in common to all tasks: 52 % of the variance of their values
 	// upside down for the others: losses
 }
 
@@ -112,7 +111,7 @@ func ExampleOptimizer_Calibration() {
 	fmt.Printf("trial %d came to %.3f, forecast %.2f ± %.2f\n", first.Trial, first.Y, first.Mean, first.SD)
 	// Output:
 	// 8 of 8 values lay inside their 90 % interval
-	// trial 1 came to 0.927, forecast 0.71 ± 0.74
+	// trial 1 came to 0.927, forecast 0.71 ± 0.73
 }
 
 // What more evaluations may bring, in the unit of the values: end a run when an evaluation
@@ -143,5 +142,5 @@ func ExampleOptimizer_Explain() {
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
 	// largest score of 1000 candidates
-	// lr=0.003241: the largest mean (score 0.7094) of 1000 candidates; expected 0.7094; too early to tell: 0 of 5 values
+	// lr=0.003241: the largest mean (score 0.7083) of 1000 candidates; expected 0.7083; too early to tell: 0 of 5 values
 }

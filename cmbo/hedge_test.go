@@ -332,7 +332,7 @@ type outsideHedger struct {
 func (*outsideHedger) Hypotheses() []cmbo.Hypothesis {
 	return []cmbo.Hypothesis{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.8}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.2}}
 }
-func (*outsideHedger) PriorMeans() [][]float64 { return nil }
+func (*outsideHedger) PriorMean() []float64 { return nil }
 func (*outsideHedger) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
 	return nil, nil, nil
 }

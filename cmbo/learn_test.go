@@ -22,8 +22,6 @@ func TestLearnReport(t *testing.T) {
 	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 	require.Equal(t, 12/(12+float64(len(tasks))), r.Drawn)
 	require.Greater(t, r.Common, 0.0)
-	require.False(t, learn(t, space, tasks[:2], cmbo.WithIndexPoints(40), cmbo.WithAblation("wide-lengths")).Report().Two)
-	require.True(t, learn(t, space, tasks[:2], cmbo.WithIndexPoints(40)).Report().Two)
 }
 
 // TestLearnAnything: histories as they come: one task, one observation,

@@ -70,24 +70,15 @@ type LearnReport struct {
 	// a process of which that share is common to all: 12/(12 + n) of n tasks, so that few say
 	// no more of how tasks differ than they show.
 	Drawn float64
-	// Two says that the tasks leave open how quickly values change with the parameters: there are two
-	// populations, with lengths that are free and that are held, which the values of a run weigh.
-	Two bool
 }
 
 // String says it in words.
 func (r LearnReport) String() string {
-	text := "one population: the tasks tell how quickly values change"
-	if r.Two {
-		text = twoPopulations
+	if r.Common == 0 {
+		return "what the tasks have in common was not asked"
 	}
-	if r.Common > 0 {
-		text += fmt.Sprintf("; in common to all tasks: %.0f %% of the variance of their values", 100*r.Common)
-	}
-	return text
+	return fmt.Sprintf("in common to all tasks: %.0f %% of the variance of their values", 100*r.Common)
 }
-
-const twoPopulations = "two populations, which a run's values weigh: the tasks leave open how quickly values change"
 
 // Minimizes reports whether smaller values are better.
 func (p *Prior) Minimizes() bool { return p.config.minimize }
@@ -106,7 +97,7 @@ func (p *Prior) NoiseVariance() float64 { return p.learned.Base().NoiseVariance 
 // Report says what learning found.
 func (p *Prior) Report() LearnReport {
 	common, drawn := p.learned.SharedMean()
-	return LearnReport{Common: common, Drawn: drawn, Two: p.learned.Two()}
+	return LearnReport{Common: common, Drawn: drawn}
 }
 
 // Reindex returns the prior for optimisers over a finite space, with the candidates carried to

@@ -113,8 +113,8 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	}
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
 	o := hierarchySettings(c, t.space.Dim())
-	o.BaseTasks, o.NarrowSD = successBaseTasks, 0 // labels have one length scale: how sharp the border is
-	o.FewValues = 0                               // and no offset and scale of their own
+	o.BaseTasks = successBaseTasks
+	o.FewValues = 0 // labels have no offset and scale of their own
 	m, err := hierarchy.Learn(ctx, t.labelled, grid, o)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)

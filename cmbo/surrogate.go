@@ -59,10 +59,10 @@ type Mixture interface {
 	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up
 	// to 1. The slice is the caller's.
 	Hypotheses() []Hypothesis
-	// PriorMeans returns what hypotheses that several past tasks share expect of the points of
-	// Data.X before their values, a list each in any unit; nil for none. By them a past is not
-	// called misleading that ranks points as their values do: see [TransferUnclear].
-	PriorMeans() [][]float64
+	// PriorMean returns what past tasks in common expect of the points of Data.X before their
+	// values, in any unit; nil for nothing. By it a past is not called misleading that ranks
+	// points as their values do: see [TransferUnclear].
+	PriorMean() []float64
 	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
 	// x, in any unit; nil where tasks are not known one by one.
 	TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error)

@@ -307,9 +307,9 @@ func (m consulted) transfer(y []float64) Transfer {
 	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
 			half := better(y)
-			for _, mean := range x.PriorMeans() {
-				t.ranked = t.ranked || ranks(mean, y)
-				t.better = t.better || ranks(among(mean, half), among(y, half))
+			if mean := x.PriorMean(); mean != nil {
+				t.ranked = ranks(mean, y)
+				t.better = ranks(among(mean, half), among(y, half))
 			}
 		}
 		t.Verdict = t.verdict()

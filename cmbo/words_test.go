@@ -123,7 +123,7 @@ type weighing struct {
 func (w weighing) Hypotheses() []Hypothesis {
 	return []Hypothesis{{Level: LevelPopulation, Mass: 0.25}, {Level: LevelNone, Mass: 0.75}}
 }
-func (w weighing) PriorMeans() [][]float64 { return [][]float64{{5, 4, 3, 2, 1}, w.mean} }
+func (w weighing) PriorMean() []float64 { return w.mean }
 func (w weighing) TaskMeans(context.Context, *linalg.Dense) ([]string, [][]float64, error) {
 	return []string{"reversed", "with chance", "against chance", "alike"}, [][]float64{{5, 4, 3, 2, 1}, {5, 1, 4, 3, 2}, {5, 3, 1, 4, 2}, {1, 2, 3, 4, 5}}, nil
 }
@@ -145,20 +145,14 @@ func TestRanked(t *testing.T) {
 	require.Zero(t, rankCorrelation([]float64{10, 20, 30, 80}, []float64{5, 5, 5, 5}), "one that ranks none")
 }
 
-// A report of learning says whether there are two populations, and why, and nothing of a share that
-// nobody asked for.
+// A report of learning says what the tasks have in common, and not that of tasks that nobody asked.
 func TestLearnReportInWords(t *testing.T) {
-	one := "one population: the tasks tell how quickly values change"
-	require.Equal(t, one, LearnReport{}.String())
-	require.Equal(t, one+"; in common to all tasks: 62 % of the variance of their values",
-		LearnReport{Common: 0.62, Drawn: 0.48}.String())
-	require.Equal(t, "two populations, which a run's values weigh: the tasks leave open how quickly values change",
-		LearnReport{Two: true}.String())
+	require.Equal(t, "in common to all tasks: 62 % of the variance of their values", LearnReport{Common: 0.62, Drawn: 0.48}.String())
+	require.Equal(t, "what the tasks have in common was not asked", LearnReport{}.String())
 }
 
-// TestRanksOutweighMasses: a past of little mass does not mislead if one of its means ranks
-// five points by more than a deviation of chance, half of what the same order has; which one
-// does not matter, nor in which unit.
+// TestRanksOutweighMasses: a past of little mass does not mislead if its mean ranks
+// five points by more than a deviation of chance, half of what the same order has, in whichever unit.
 func TestRanksOutweighMasses(t *testing.T) {
 	for _, tt := range []struct {
 		mean []float64

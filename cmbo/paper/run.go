@@ -165,8 +165,8 @@ func (r *Surrogate) Hypotheses() []cmbo.Hypothesis {
 	return out
 }
 
-// PriorMeans implements [cmbo.Mixture]: no prototype is weighed against no transfer.
-func (r *Surrogate) PriorMeans() [][]float64 { return nil }
+// PriorMean implements [cmbo.Mixture]: no prototype is weighed against no transfer.
+func (r *Surrogate) PriorMean() []float64 { return nil }
 
 // TaskMeans implements [cmbo.Mixture]: tasks are known by their prototypes.
 func (r *Surrogate) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {

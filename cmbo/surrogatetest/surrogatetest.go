@@ -384,10 +384,8 @@ func (c *checker) masses(t told) error {
 	if len(m.Hypotheses()) > 0 && !whole(sum) {
 		return fmt.Errorf("masses add up to %v", sum)
 	}
-	for i, mean := range m.PriorMeans() {
-		if len(mean) != t.n {
-			return fmt.Errorf("prior mean %d has %d of %d points told", i, len(mean), t.n)
-		}
+	if mean := m.PriorMean(); mean != nil && len(mean) != t.n {
+		return fmt.Errorf("the prior mean has %d of %d points told", len(mean), t.n)
 	}
 	ids, means, err := m.TaskMeans(ctx, c.x)
 	if err != nil || len(ids) != len(means) {

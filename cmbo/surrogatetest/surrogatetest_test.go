@@ -165,11 +165,11 @@ func (m *mean) Hypotheses() []cmbo.Hypothesis {
 	}
 	return s
 }
-func (m *mean) PriorMeans() [][]float64 {
-	if m.defect == "prior means" {
-		return [][]float64{{1, 2, 3}}
+func (m *mean) PriorMean() []float64 {
+	if m.defect == "prior mean" {
+		return []float64{1, 2, 3}
 	}
-	return [][]float64{make([]float64, len(m.d.Y))}
+	return make([]float64, len(m.d.Y))
 }
 func (m *mean) TaskMeans(_ context.Context, x *linalg.Dense) ([]string, [][]float64, error) {
 	n, _ := x.Dims()
@@ -209,7 +209,7 @@ func TestDefects(t *testing.T) {
 		{"NaN without transfer", "scores"}, {"NaN maximum", "scores"}, {"described and forgotten", "scores"},
 		{"any state", "restored"}, {"any parameters", "restored"}, {"fits again", "restored"},
 		{"weights", "masses"}, {"masses", "masses"}, {"reversed", "masses"}, {"cluster", "masses"},
-		{"prior means", "masses"}, {"task means", "masses"},
+		{"prior mean", "masses"}, {"task means", "masses"},
 		{"own source", "draws"}, {"biased draws", "draws"}, {"noise", "noise"},
 	} {
 		t.Run(tt.defect, func(t *testing.T) {

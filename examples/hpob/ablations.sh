@@ -10,7 +10,7 @@ group=$1
 case $group in
 choosing)
 	title='Ablations on the tables that may be chosen on'
-	flags='-seed 21 -ablate no-compression,half-shrinkage,no-own-process,narrow-lengths,rougher-kernel,smoother-kernel,far-offsets'
+	flags='-seed 21 -ablate no-compression,half-shrinkage,no-own-process,free-lengths,held-lengths,rougher-kernel,smoother-kernel,far-offsets'
 	runs='
 nodejs gauntlet -space nodejs -splits 20 -targets 6
 x264 gauntlet -space x264-size -splits 20 -targets 6

@@ -90,7 +90,7 @@ type panels struct {
 
 // newPanels lays out points, from the panel of the point from on. What earlier panels hold
 // of the first of the points is taken from them.
-func (r *mixture) newPanels(pts []*point, from int, earlier *panels) *panels {
+func (r *Run) newPanels(pts []*point, from int, earlier *panels) *panels {
 	g := r.Model.grid
 	b := &panels{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
 	for i, p := range pts {

@@ -9,9 +9,9 @@
 // passes.go of more tasks than are held); at each step C is drawn to the base kernel's matrix of
 // the same trace. Of few tasks EM believes too much: its moments are then drawn to those of a
 // process of which a share is common to all tasks, which the tasks' likelihood finds (shared.go).
-// Nor do they tell the base process's lengths: a second model is learned with lengths that are held
-// closer to the template's (learn.go). Off the grid everything is carried by the base process
-// (learn.go). What all of this goes by stands in settings.go.
+// Nor do they tell the base process's lengths, which are held to the template's by a prior. Off the
+// grid everything is carried by the base process (learn.go). What all of this goes by stands in
+// settings.go.
 //
 // # A run
 //
@@ -28,8 +28,8 @@
 //     its moments on the grid with those of the others. No other file changes; makers of one
 //     level divide its mass.
 //
-//   - Mixture (member.go, workspace.go, affine.go, mixture.go, predict.go), of which a run (run.go)
-//     has one a model: under each hypothesis the target is an affine image of a draw f,
+//   - Run (run.go, mixture.go, member.go, workspace.go, affine.go, predict.go), the mixture of the
+//     hypotheses: under each the target is an affine image of a draw f,
 //
 //     y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
 //

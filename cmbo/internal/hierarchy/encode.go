@@ -8,9 +8,11 @@ import (
 
 // Encode writes the model as Decode reads it. It fails if the kernel has no description.
 func (m *Model) Encode(e *codec.Encoder) error {
-	if err := m.encodePopulation(e); err != nil {
+	if err := m.grid.encode(e); err != nil {
 		return err
 	}
+	m.pop.encode(e)
+	e.Float(m.common)
 	e.Int(int(m.total))
 	e.Float(m.inflation)
 	e.Float(m.depth)
@@ -25,43 +27,23 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Float(t.Scale)
 		e.Context(t.Context)
 	}
-	e.Bool(m.narrow != nil)
-	if m.narrow != nil {
-		return m.narrow.encodePopulation(e)
-	}
 	return nil
-}
-
-// encodePopulation writes the grid and the population.
-func (m *Model) encodePopulation(e *codec.Encoder) error {
-	if err := m.grid.encode(e); err != nil {
-		return err
-	}
-	m.pop.encode(e)
-	e.Float(m.common)
-	return nil
-}
-
-// decodePopulation reads what encodePopulation wrote.
-func decodePopulation(d *codec.Decoder, dim int) (g *grid, pop Moments, common float64, err error) {
-	if g, err = decodeGrid(d, dim); err != nil {
-		return nil, pop, 0, err
-	}
-	if pop, err = decodeMoments(d, g.len()); err != nil {
-		return nil, pop, 0, err
-	}
-	if common = d.Value(); common < 0 || common > 1 {
-		d.Fail("%g of the variance common to all tasks", common)
-	}
-	return g, pop, common, nil
 }
 
 // Decode reads a model over points of dim coordinates, with the settings s. What is
 // wrong with the bytes is in d.Err.
 func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
-	g, pop, common, err := decodePopulation(d, dim)
+	g, err := decodeGrid(d, dim)
 	if err != nil {
 		return nil, err
+	}
+	pop, err := decodeMoments(d, g.len())
+	if err != nil {
+		return nil, err
+	}
+	common := d.Value()
+	if common < 0 || common > 1 {
+		d.Fail("%g of the variance common to all tasks", common)
 	}
 	total, inflation, depth, n := d.Int(), d.Value(), d.Value(), d.Count(1)
 	if min(inflation, depth) < 1 || max(inflation, depth) > maxInflation {
@@ -98,13 +80,5 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
 	m.common, m.inflation, m.depth = common, inflation, depth
-	if !d.Bool() {
-		return m, d.Err
-	}
-	m.narrow = newModel(tasks, int64(total), &s)
-	if g, pop, m.narrow.common, err = decodePopulation(d, dim); err != nil {
-		return nil, err
-	}
-	m.narrow.set(g, pop)
 	return m, d.Err
 }

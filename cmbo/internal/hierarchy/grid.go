@@ -94,24 +94,6 @@ func (g *grid) dim() int {
 	return d
 }
 
-// like reports whether the base processes of two grids of the same points are about the same.
-func (g *grid) like(o *grid) bool {
-	var apart, all float64
-	for i := range g.len() {
-		a, b := g.gram.Row(i), o.gram.Row(i)
-		for j := range i + 1 {
-			apart += (a[j] - b[j]) * (a[j] - b[j])
-			all += b[j] * b[j]
-		}
-	}
-	return apart <= maxApart*maxApart*all
-}
-
-// maxApart is the difference of two base processes' covariances, in those, below which what
-// is learned with the one serves for the other: tasks of which many are known have less. Chosen on
-// tables, where it makes no difference to regret and saves half of an Ask.
-const maxApart = 0.1
-
 // prior returns the moments of the base process.
 func (g *grid) prior() Moments {
 	return Moments{Mean: slices.Repeat([]float64{g.base.Mean}, g.len()), Cov: g.gram}

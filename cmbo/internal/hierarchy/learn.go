@@ -14,12 +14,7 @@ import (
 )
 
 // A Model is what was learned of past tasks. It is immutable and safe for concurrent use.
-//
-// Few tasks do not tell how long the lengths of their base process are. There is a second model of
-// the same tasks then, whose base process has lengths closer to the template's, and a run
-// weighs both by what its values say.
 type Model struct {
-	narrow    *Model // the second one, nil where the tasks tell
 	grid      *grid
 	pop       Moments
 	mean      func() (*surface, error) // pop's
@@ -64,45 +59,24 @@ func (m *Model) set(g *grid, pop Moments) {
 // base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
 // most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
 // O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
-// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. A second
-// base process takes the fit and the Shares again, and a quarter of the steps.
+// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
-	base, narrow, err := o.bases(ctx, tasks)
+	base, err := fitBase(ctx, sample(tasks, o.BaseTasks, o.Seed, "base process"), &o)
 	if err != nil {
 		return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 	}
-	g := newGrid(*base, z, o.Neighbours)
-	m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
-	if err == nil && narrow != nil {
-		if n := newGrid(*narrow, z, o.Neighbours); !n.like(g) {
-			// What another base process changes is little.
-			m.narrow, err = learnOn(ctx, tasks, n, m.pop, (o.Steps+3)/4, &o)
-		}
-	}
-	return m, err
+	return learnOn(ctx, tasks, newGrid(*base, z, o.Neighbours), &o)
 }
 
-// bases returns the base process of tasks and a second one, nil for none.
-func (o *Settings) bases(ctx context.Context, tasks []Task) (base, narrow *Base, err error) {
-	some := sample(tasks, o.BaseTasks, o.Seed, "base process")
-	if base, err = fitBase(ctx, some, o); err != nil || o.NarrowSD == 0 {
-		return base, nil, err
-	}
-	other := *o
-	other.LengthSD = o.NarrowSD
-	narrow, err = fitBase(ctx, some, &other)
-	return base, narrow, err
-}
-
-// learnOn learns a model of tasks on a grid, by steps of EM from a start.
-func learnOn(ctx context.Context, tasks []Task, g *grid, start Moments, steps int, o *Settings) (*Model, error) {
+// learnOn is Learn on a grid.
+func learnOn(ctx context.Context, tasks []Task, g *grid, o *Settings) (*Model, error) {
 	m := newModel(tasks, int64(len(tasks)), o)
 	m.grid = g
 	on, err := g.carryTasks(ctx, sample(tasks, o.GroupTasks, o.Seed, "group"), o.Workers)
 	if err != nil {
 		return nil, err
 	}
-	if m.pop, _, err = g.expectMaximize(ctx, on, start, o.Shrink, steps, o.Workers); err != nil {
+	if m.pop, _, err = g.expectMaximize(ctx, on, g.prior(), o.Shrink, o.Steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
 	if err := m.drawToSharedMean(ctx, on); err != nil {
@@ -171,9 +145,6 @@ func (m *Model) SharedMean() (common, drawn float64) {
 	}
 	return m.common, drawn
 }
-
-// Two reports whether there is a second model.
-func (m *Model) Two() bool { return m.narrow != nil }
 
 // Total returns the number of tasks that the population was learned from, which may be
 // more than it knows.

@@ -120,24 +120,18 @@ const block = 128
 type Candidates struct {
 	x      *linalg.Dense
 	blocks []*located
-	from   []int       // the first candidate of each block, and their number
-	narrow *Candidates // of a list, carried to the grid of the second model, nil where there is none
+	from   []int // the first candidate of each block, and their number
 }
 
 // Hold reports whether c, nil for none, are the rows of x.
 func (c *Candidates) Hold(x *linalg.Dense) bool { return c != nil && points.Equal(c.x, x) }
 
-// Candidates carries the rows of x to the grid, and to that of the second model.
+// Candidates carries the rows of x to the grid.
 func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
-	c, err := m.candidates(ctx, x, workers, nil, nil)
-	if err == nil && m.narrow != nil {
-		c.narrow, err = m.narrow.candidates(ctx, x, workers, nil, nil)
-	}
-	return c, err
+	return m.candidates(ctx, x, workers, nil, nil)
 }
 
-// candidates carries to the grid of this model alone points that come in parts of so many rows, which
-// no block straddles. Blocks that are known already are taken as they are.
+// candidates carries to the grid points that come in parts of so many rows, which no block straddles. Blocks that are known already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
 	n, d := x.Dims()
 	c := &Candidates{x: x}

@@ -8,52 +8,11 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A mixture is hypotheses on one new task by one model, each a Gaussian process seen through an
-// offset and a scale, weighed by their evidence.
-type mixture struct {
-	Model    *Model
-	log      float64 // of the density of the values told, up to a constant that all models have
-	s        Settings
-	workers  int
-	noise    float64       // noise variance where none is given, in units of the tasks' values
-	specific kernel.Kernel // of the process specific to the target
-	all      []*member
-	weighed  bool // the members have masses
-
-	pts    []*point
-	y      []float64   // as told
-	z      []float64   // in units of the run
-	u      float64     // that unit
-	low    scaling.Low // what makes differences between low values smaller
-	affine affinePrior // for values in it
-	given  []float64   // noise variances as told, 0 where none was
-
-	pending []*point
-	values  []float64 // imagined of them, from the centre
-
-	kept   *Candidates // that come again
-	bound  map[*located]*workspace
-	panels *panels // of the points told, as last laid out, nil for none
-}
-
-func newMixture(m *Model, s Settings, noise float64, workers int, kept *Candidates) *mixture {
-	r := &mixture{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), kept: kept}
-	if math.IsNaN(noise) {
-		r.noise = m.grid.base.NoiseVariance
-	}
-	r.setUnit(r.unitFor(nil))
-	for _, h := range m.hypotheses(&s) {
-		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
-	}
-	return r
-}
-
-// fit conditions the mixture on values.
-func (r *mixture) fit(ctx context.Context, x *linalg.Dense, y, given []float64) error {
+// tell conditions the hypotheses on values.
+func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) error {
 	if given == nil {
 		given = make([]float64, len(y))
 	}
@@ -113,7 +72,7 @@ func (m *Model) lowOf(y, given []float64) scaling.Low {
 }
 
 // continues reports whether the data begin with the points that r has.
-func (r *mixture) continues(x *linalg.Dense, y, given []float64) bool {
+func (r *Run) continues(x *linalg.Dense, y, given []float64) bool {
 	if len(y) < len(r.y) {
 		return false
 	}
@@ -126,7 +85,7 @@ func (r *mixture) continues(x *linalg.Dense, y, given []float64) bool {
 }
 
 // unitFor returns the unit of a run on values y.
-func (r *mixture) unitFor(y []float64) float64 {
+func (r *Run) unitFor(y []float64) float64 {
 	if r.s.Exact {
 		return 1
 	}
@@ -134,7 +93,7 @@ func (r *mixture) unitFor(y []float64) float64 {
 }
 
 // setUnit makes u the unit of the run.
-func (r *mixture) setUnit(u float64) {
+func (r *Run) setUnit(u float64) {
 	r.u, r.affine = u, affinePrior{exact: true}
 	if !r.s.Exact {
 		r.affine = r.Model.affine.in(u)
@@ -143,7 +102,7 @@ func (r *mixture) setUnit(u float64) {
 }
 
 // revalue gives the points that r has other values.
-func (r *mixture) revalue(y []float64) {
+func (r *Run) revalue(y []float64) {
 	for i := range r.y {
 		r.y[i], r.z[i] = y[i], y[i]/r.u
 	}
@@ -152,14 +111,14 @@ func (r *mixture) revalue(y []float64) {
 	r.restart()
 }
 
-func (r *mixture) reset() {
+func (r *Run) reset() {
 	r.pts, r.y, r.z, r.given, r.weighed, r.bound = nil, nil, nil, nil, false, nil
 	r.pending, r.values, r.panels = nil, nil, nil
 	r.restart()
 }
 
 // restart forgets what comes of the values and their noise.
-func (r *mixture) restart() {
+func (r *Run) restart() {
 	for _, f := range r.bound {
 		clear(f.posteriors)
 	}
@@ -168,7 +127,7 @@ func (r *mixture) restart() {
 	}
 }
 
-func (r *mixture) forgetPending() {
+func (r *Run) forgetPending() {
 	for _, f := range r.bound {
 		f.pending, f.ahead = crossings{}, nil
 	}
@@ -182,7 +141,7 @@ func (r *mixture) forgetPending() {
 // values' units, and the model's are the tasks': starting from the scale that the tasks
 // suggest, each pass finds the scale that the next one uses, until both agree. Where the
 // values spread more widely than any task's, that takes some.
-func (r *mixture) settle(ctx context.Context, known bool) error {
+func (r *Run) settle(ctx context.Context, known bool) error {
 	if !known {
 		return r.weigh(ctx)
 	}
@@ -207,7 +166,7 @@ func (r *mixture) settle(ctx context.Context, known bool) error {
 }
 
 // rescale sets the noise variances given, for values of a scale.
-func (r *mixture) rescale(unit float64) {
+func (r *Run) rescale(unit float64) {
 	r.restart()
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
@@ -217,7 +176,7 @@ func (r *mixture) rescale(unit float64) {
 }
 
 // centre is the value, in units of the run, that offsets are taken from.
-func (r *mixture) centre() float64 {
+func (r *Run) centre() float64 {
 	if len(r.z) == 0 {
 		return r.affine.shift
 	}
@@ -225,7 +184,7 @@ func (r *mixture) centre() float64 {
 }
 
 // weigh conditions the members and computes their masses.
-func (r *mixture) weigh(ctx context.Context) error {
+func (r *Run) weigh(ctx context.Context) error {
 	nodes := r.affine.nodes(r.z, r.s.Reversed)
 	err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
 		k := r.all[i]
@@ -251,7 +210,6 @@ func (r *mixture) weigh(ctx context.Context) error {
 	for _, k := range r.all {
 		k.mass /= total
 	}
-	r.log = top + math.Log(total)
 	r.weighed = true
 	return nil
 }

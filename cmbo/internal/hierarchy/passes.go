@@ -20,10 +20,8 @@ type Pass struct {
 	at   Moments
 }
 
-// FirstPass learns a population of a sample of the tasks, as [Learn] does of all, with one base
-// process: so many tasks tell its lengths.
+// FirstPass learns a population of a sample of the tasks, as [Learn] does of all.
 func FirstPass(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Pass, error) {
-	o.NarrowSD = 0
 	m, err := Learn(ctx, tasks, z, o)
 	if err != nil {
 		return nil, err

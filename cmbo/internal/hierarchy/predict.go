@@ -33,7 +33,7 @@ type weighted struct {
 }
 
 // predicting returns the members that are predicted with.
-func (r *mixture) predicting() (ks []weighted) {
+func (r *Run) predicting() (ks []weighted) {
 	var total float64
 	for _, k := range r.all {
 		if k.mass >= r.s.MinMass {
@@ -48,7 +48,7 @@ func (r *mixture) predicting() (ks []weighted) {
 }
 
 // withoutTransfer returns the member without transfer, whatever its mass, all where there is none.
-func (r *mixture) withoutTransfer() []weighted {
+func (r *Run) withoutTransfer() []weighted {
 	i := slices.IndexFunc(r.all, func(k *member) bool { return !k.transfers })
 	if i < 0 {
 		return r.predicting()
@@ -73,9 +73,9 @@ func transferring(ks []weighted) []weighted {
 
 // each calls do for each block of the candidates, from lo to hi, on several goroutines, with
 // the posteriors of members given the points told and awaited.
-func (s mixtureAt) each(ctx context.Context, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
-	blocks := s.workspaces(s.at)
-	from := len(s.pts) // points that all know
+func (r *Run) each(ctx context.Context, at *Candidates, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
+	blocks := r.workspaces(at)
+	from := len(r.pts) // points that all know
 	for _, f := range blocks {
 		from = min(from, len(f.told.rest))
 		for _, k := range ks {
@@ -86,32 +86,32 @@ func (s mixtureAt) each(ctx context.Context, ks []weighted, do func(lo, hi int, 
 			from = min(from, known)
 		}
 	}
-	s.panels = s.newPanels(s.pts, from, s.panels)
-	awaited := s.newPanels(s.pending, 0, nil)
-	memory := make([]tile, parallel.Workers(s.workers, len(blocks)))
+	r.panels = r.newPanels(r.pts, from, r.panels)
+	awaited := r.newPanels(r.pending, 0, nil)
+	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	var err error
-	if len(s.pending) > 0 {
-		err = parallel.For(ctx, s.workers, len(ks), func(_, i int) error { return s.addPending(ks[i].member) })
+	if len(r.pending) > 0 {
+		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i].member) })
 	}
 	if err == nil {
-		err = parallel.For(ctx, s.workers, len(blocks), func(w, b int) error {
+		err = parallel.For(ctx, r.workers, len(blocks), func(w, b int) error {
 			f, t := blocks[b], &memory[w]
-			ps := s.told(f, ks, s.panels, t)
-			if len(s.pending) > 0 {
-				ps = s.awaited(f, ps, awaited, t)
+			ps := r.told(f, ks, r.panels, t)
+			if len(r.pending) > 0 {
+				ps = r.awaited(f, ps, awaited, t)
 			}
-			do(s.at.from[b], s.at.from[b+1], ps)
+			do(at.from[b], at.from[b+1], ps)
 			return nil
 		})
 	}
 	if err != nil {
-		s.bound = nil // of which a part may be half done
+		r.bound = nil // of which a part may be half done
 	}
 	return err
 }
 
 // addPending conditions a member on the points awaited as well.
-func (r *mixture) addPending(k *member) error {
+func (r *Run) addPending(k *member) error {
 	t := len(r.pts)
 	if k.awaited == nil {
 		k.awaited = &whitened{yt: slices.Clone(k.yt), u: slices.Clone(k.u), v: slices.Clone(k.v)}
@@ -129,7 +129,7 @@ func (r *mixture) addPending(k *member) error {
 
 // workspaces returns those of the candidates' blocks, keeping them, and no others, if these come
 // again.
-func (r *mixture) workspaces(c *Candidates) []*workspace {
+func (r *Run) workspaces(c *Candidates) []*workspace {
 	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
 	for i, b := range c.blocks {
 		f := r.bound[b]
@@ -144,10 +144,16 @@ func (r *mixture) workspaces(c *Candidates) []*workspace {
 	return out
 }
 
-// predict writes mean and deviation of the members' mixture.
-func (s mixtureAt) predict(ctx context.Context, mean, sd []float64) error {
-	ks := s.predicting()
-	err := s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
+// Predict writes mean and standard deviation of the noise-free objective at the rows of x:
+// those of all hypotheses. Points awaited count as evaluated with the predicted mean as the
+// value. Differences between low values are as small as the run sees them: see Back.
+func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	at, err := r.at(ctx, x)
+	if err != nil {
+		return err
+	}
+	ks := r.predicting()
+	err = r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
@@ -165,8 +171,8 @@ func (s mixtureAt) predict(ctx context.Context, mean, sd []float64) error {
 			}
 		}
 		for j := range mean {
-			mean[j] = (mean[j] + s.centre()) * s.u
-			sd[j] = math.Sqrt(sd[j]) * s.u
+			mean[j] = (mean[j] + r.centre()) * r.u
+			sd[j] = math.Sqrt(sd[j]) * r.u
 		}
 	})
 	for i := range mean {
@@ -177,9 +183,9 @@ func (s mixtureAt) predict(ctx context.Context, mean, sd []float64) error {
 	return err
 }
 
-func (s mixtureAt) logImprovement(ctx context.Context, ks []weighted, dst []float64, best float64) error {
-	over, unit := s.low.At(best)/s.u-s.centre(), math.Log(s.u)
-	_, err := s.sum(ctx, ks, dst, 0, func(w, mean, sd float64) float64 {
+func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, at *Candidates, best float64) error {
+	over, unit := r.low.At(best)/r.u-r.centre(), math.Log(r.u)
+	_, err := r.sum(ctx, ks, dst, at, 0, func(w, mean, sd float64) float64 {
 		return w * sd * special.NormEI((mean-over)/sd)
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + math.Log(sd) + special.NormLogEI((mean-over)/sd)
@@ -190,9 +196,16 @@ func (s mixtureAt) logImprovement(ctx context.Context, ks []weighted, dst []floa
 	return err
 }
 
-func (s mixtureAt) expect(ctx context.Context, dst []float64, f func(mean, sd float64) float64) error {
-	total, err := s.sum(ctx, s.predicting(), dst, 0, func(w, mean, sd float64) float64 {
-		return w * f((mean+s.centre())*s.u, sd*s.u)
+// Expect writes the expectation of f at the rows of x: f is given mean and deviation of
+// each of the hypotheses' parts, of values as the run sees them, and returns the expectation
+// under that normal distribution.
+func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
+	at, err := r.at(ctx, x)
+	if err != nil {
+		return err
+	}
+	total, err := r.sum(ctx, r.predicting(), dst, at, 0, func(w, mean, sd float64) float64 {
+		return w * f((mean+r.centre())*r.u, sd*r.u)
 	}, nil)
 	for j := range dst {
 		dst[j] /= total
@@ -200,9 +213,15 @@ func (s mixtureAt) expect(ctx context.Context, dst []float64, f func(mean, sd fl
 	return err
 }
 
-func (s mixtureAt) logWithin(ctx context.Context, dst []float64, lo, hi float64) error {
-	lo, hi = s.low.At(lo)/s.u-s.centre(), s.low.At(hi)/s.u-s.centre()
-	total, err := s.sum(ctx, s.predicting(), dst, s.noise, func(w, mean, sd float64) float64 {
+// LogWithin writes the logarithm of the probability that the value measured at a row of x lies
+// between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
+func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
+	at, err := r.at(ctx, x)
+	if err != nil {
+		return err
+	}
+	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
+	total, err := r.sum(ctx, r.predicting(), dst, at, r.noise, func(w, mean, sd float64) float64 {
 		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd)
@@ -216,8 +235,8 @@ func (s mixtureAt) logWithin(ctx context.Context, dst []float64, lo, hi float64)
 // sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
 // and a normal distribution each, and returns the sum of the masses. noise is the variance of that
 // at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums.
-func (s mixtureAt) sum(
-	ctx context.Context, ks []weighted, dst []float64, noise float64, f, log func(w, mean, sd float64) float64,
+func (r *Run) sum(
+	ctx context.Context, ks []weighted, dst []float64, at *Candidates, noise float64, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
 	type term struct {
 		of int
@@ -234,7 +253,7 @@ func (s mixtureAt) sum(
 			}
 		}
 	}
-	return total, s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
+	return total, r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
 		dst := dst[lo:hi]
 		clear(dst)
 		for _, t := range terms {

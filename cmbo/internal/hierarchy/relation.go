@@ -455,15 +455,6 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 	if speaks(level) {
 		out.affine = level.affineOf(m.affine, task)
 	}
-	if m.narrow != nil {
-		narrow, err := m.narrow.At(ctx, task)
-		if err != nil {
-			return nil, err
-		}
-		same := *narrow
-		same.affine = out.affine
-		out.narrow = &same
-	}
 	return &out, nil
 }
 

@@ -738,26 +738,24 @@ func TestFirstForeignValue(t *testing.T) {
 		got := make([]float64, 12)
 		require.NoError(t, run.LogImprovement(ctx, got, at, best))
 		some, all := make([]float64, 12), make([]float64, 12)
-		ms, err := run.predicted(ctx, at)
+		c, err := run.at(ctx, at)
 		require.NoError(t, err)
-		for _, s := range ms {
-			ks := s.predicting()
-			over := s.low.At(best)/s.u - s.centre()
-			require.NoError(t, s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
-				for i, k := range ks {
-					for _, a := range k.fit.parts {
-						for j := range hi - lo {
-							mean, variance := ps[i].momentsAt(j, &a)
-							v := s.mass * k.w * a.mass * s.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
-							all[lo+j] += v
-							if k.transfers && a.s > 0 {
-								some[lo+j] += v
-							}
+		ks := run.predicting()
+		over := run.low.At(best)/run.u - run.centre()
+		require.NoError(t, run.each(ctx, c, ks, func(lo, hi int, ps []*posterior) {
+			for i, k := range ks {
+				for _, a := range k.fit.parts {
+					for j := range hi - lo {
+						mean, variance := ps[i].momentsAt(j, &a)
+						v := k.w * a.mass * run.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
+						all[lo+j] += v
+						if k.transfers && a.s > 0 {
+							some[lo+j] += v
 						}
 					}
 				}
-			}))
-		}
+			}
+		}))
 		for j, v := range got {
 			want := all[j]
 			if tt.some {

@@ -18,8 +18,7 @@ type Settings struct {
 	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
 	BaseTasks     int           // fitted to, at most: more of them move its parameters little
 	BaseRows      int           // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
-	LengthSD      float64       // of a length's logarithm around the template's: of few tasks they say little of another's
-	NarrowSD      float64       // likewise, of a second base process, 0 for none: see Model
+	LengthSD      float64       // of a length's logarithm around the template's: of few tasks they say little of another's; chosen on tables
 	VarianceRange [2]float64    // bounds, in scaled units: around the tasks' variance of 1
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
 	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
@@ -105,7 +104,7 @@ type Hedge struct {
 func DefaultSettings(dim int) Settings {
 	return Settings{
 		Seed:   1,
-		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 1.5, NarrowSD: 0.25,
+		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{leastNoise, 1}, MaxMean: 1,
 		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,

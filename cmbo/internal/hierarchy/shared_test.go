@@ -156,8 +156,7 @@ func TestFewTasksAreDrawnToASharedMean(t *testing.T) {
 		tasks := makeTasks(5, n, 8, 2, 0, 1)
 		o := testSettings(2)
 		learned := func() *Model {
-			g := newGrid(fixedBase(2), z, o.Neighbours)
-			m, err := learnOn(ctx, tasks, g, g.prior(), o.Steps, &o)
+			m, err := learnOn(ctx, tasks, newGrid(fixedBase(2), z, o.Neighbours), &o)
 			require.NoError(t, err)
 			return m
 		}

@@ -79,15 +79,20 @@ func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	return NewRun(m, s, math.NaN(), workers, parts, nil)
 }
 
-func (s mixtureAt) success(ctx context.Context, dst []float64) error {
-	ks := s.predicting()
-	return s.each(ctx, ks, func(lo, hi int, ps []*posterior) {
+// Success writes the probability of success at the rows of x, of a run on labels.
+func (r *Run) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
+	at, err := r.at(ctx, x)
+	if err != nil {
+		return err
+	}
+	ks := r.predicting()
+	return r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
 		clear(dst)
 		for i, k := range ks {
 			ps[i].momentsTo(mean, variance, &k.fit.all)
 			for j, v := range variance {
-				dst[j] += k.w * special.NormCDF((mean[j]+s.centre())/math.Sqrt(v+s.Model.grid.base.NoiseVariance))
+				dst[j] += k.w * special.NormCDF((mean[j]+r.centre())/math.Sqrt(v+r.Model.grid.base.NoiseVariance))
 			}
 		}
 	})

@@ -70,7 +70,7 @@ func (p *posterior) add(row []float64) {
 }
 
 // extend makes the rows of points x, of which some are there, and returns the base kernel's of the new ones.
-func (r *mixture) extend(f *crossings, x *linalg.Dense, at *located) (base linalg.Dense) {
+func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) (base linalg.Dense) {
 	from := len(f.rest)
 	n, d := x.Dims()
 	t := n - from
@@ -121,7 +121,7 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, base *linalg.Dense, 
 
 // condition conditions posteriors on the points of panels, which take the places
 // from first on, and completes their rows x. A posterior that knows a point has its row of w.
-func (r *mixture) condition(f *workspace, ps []*posterior, b *panels, x *crossings, first int, t *tile) {
+func (r *Run) condition(f *workspace, ps []*posterior, b *panels, x *crossings, first int, t *tile) {
 	from := len(x.rest) // points that all know
 	fresh := from
 	base := r.extend(x, b.x, f.located)
@@ -145,7 +145,7 @@ func (r *mixture) condition(f *workspace, ps []*posterior, b *panels, x *crossin
 }
 
 // told returns members' posteriors at a block, brought up to the points told.
-func (r *mixture) told(f *workspace, ks []weighted, b *panels, t *tile) []*posterior {
+func (r *Run) told(f *workspace, ks []weighted, b *panels, t *tile) []*posterior {
 	ps := make([]*posterior, len(ks))
 	for i, k := range ks {
 		if f.posteriors[k.member] == nil {
@@ -158,7 +158,7 @@ func (r *mixture) told(f *workspace, ks []weighted, b *panels, t *tile) []*poste
 }
 
 // awaited returns posteriors conditioned on the points awaited as well.
-func (r *mixture) awaited(f *workspace, ps []*posterior, b *panels, t *tile) []*posterior {
+func (r *Run) awaited(f *workspace, ps []*posterior, b *panels, t *tile) []*posterior {
 	out := make([]*posterior, len(ps))
 	if f.ahead == nil {
 		f.ahead = make(map[*member]*posterior)
