@@ -60,6 +60,7 @@ func files(t *testing.T, n int, more ...string) string {
 
 func newJob(t *testing.T, in string) *job {
 	dir := t.TempDir()
+	t.Setenv("TMPDIR", dir) // where Beam's local runner leaves files
 	return &job{
 		in: in, work: dir, out: filepath.Join(dir, "prior"), attempts: 1,
 		settings: Settings{Space: json.RawMessage(spaceJSON), Seed: 1, IndexPoints: 24},
