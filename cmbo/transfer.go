@@ -80,7 +80,7 @@ const (
 	// TransferUnknown: there is no prior, or a model that does not weigh it against no
 	// transfer, such as that of package cmbo/paper.
 	TransferUnknown Verdict = iota
-	// TransferTooEarly: fewer than 5 values were told.
+	// TransferTooEarly: fewer than 5 values were told, or all are equal.
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
@@ -131,6 +131,7 @@ type Transfer struct {
 
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
+	equal  bool     // all values told are
 	ranked bool     // the past ranks the points told as their values do
 	better bool     // it ranks the better half of them so
 	sooner bool     // the run came to good values sooner than chance does
@@ -210,6 +211,9 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("unknown: the model does not weigh the past against no transfer; the largest weight is "+
 			"that of %s", t.Hypotheses[0])
 	case TransferTooEarly:
+		if t.Values >= verdictValues {
+			return fmt.Sprintf("too early to tell: all of %d values are equal", t.Values)
+		}
 		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
 		largest := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
@@ -306,6 +310,7 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
+			t.equal = slices.Min(y) == slices.Max(y)
 			half := better(y)
 			if mean := x.PriorMean(); mean != nil {
 				t.ranked = ranks(mean, y)
@@ -335,7 +340,7 @@ func better(y []float64) []bool {
 // verdict judges masses of hypotheses among which no transfer is one.
 func (t Transfer) verdict() Verdict {
 	switch up, _ := t.upright(); {
-	case t.Values < verdictValues:
+	case t.Values < verdictValues || t.equal:
 		return TransferTooEarly
 	case up >= helpingMass:
 		return TransferHelps

@@ -169,6 +169,15 @@ func TestRanksOutweighMasses(t *testing.T) {
 	}
 }
 
+// TestNoVerdictOnEqualValues: values that are all equal say nothing of a past, whatever its mass.
+func TestNoVerdictOnEqualValues(t *testing.T) {
+	m := consulted{Surrogate: weighing{mean: []float64{1, 2, 3, 4, 5}}}
+	got := m.transfer([]float64{7, 7, 7, 7, 7})
+	require.Equal(t, TransferTooEarly, got.Verdict)
+	require.Equal(t, "too early to tell: all of 5 values are equal", got.String())
+	require.NotEqual(t, TransferTooEarly, m.transfer([]float64{7, 7, 7, 7, 7.1}).Verdict)
+}
+
 // TestRegretsOfChance: of three values, whose points are nearest to two, two and one points of a
 // space, one of these as near to the third value's, the expected regret of draws is that of all
 // sequences of three.
