@@ -32,17 +32,20 @@ func TestEncode(t *testing.T) {
 	}
 	got, err := decode(m)
 	require.NoError(t, err)
-	for _, total := range []int64{4, exactsum.MaxTerms + 1} { // of the five
+	for want, change := range map[string]func(m *Model){
+		"5 tasks of 4": func(m *Model) { m.total = 4 },
+		fmt.Sprint("5 tasks of ", exactsum.MaxTerms+1):      func(m *Model) { m.total = exactsum.MaxTerms + 1 },
+		"-0.1 of the variance common":                       func(m *Model) { m.common = -0.1 },
+		"1.1 of the variance common":                        func(m *Model) { m.common = 1.1 },
+		"intervals 0.9 times as wide":                       func(m *Model) { m.inflation = 0.9 },
+		"intervals 10.1 times as wide":                      func(m *Model) { m.inflation = 10.1 },
+		"intervals 1 times as wide, of values 0.9 times as": func(m *Model) { m.depth = 0.9 },
+		"intervals 1 times as wide, of values 11 times as":  func(m *Model) { m.depth = 11 },
+	} {
 		other := *m
-		other.total = total
+		change(&other)
 		_, err := decode(&other)
-		require.ErrorContains(t, err, fmt.Sprintf("5 tasks of %d", total))
-	}
-	for _, share := range []float64{-0.1, 1.1} {
-		other := *m
-		other.common = share
-		_, err := decode(&other)
-		require.ErrorContains(t, err, "common to all tasks")
+		require.ErrorContains(t, err, want)
 	}
 	assert.Equal(t, m.pop, got.pop)
 	assert.Equal(t, m.common, got.common)

@@ -147,6 +147,13 @@ func TestTallyOrder(t *testing.T) {
 	require.ErrorIs(t, s.Add(&bad), ErrSumRange)
 	require.Equal(t, want, bytes(s))
 	require.EqualValues(t, 30, s.Tasks())
+	d := codec.Decoder{Buf: want}
+	require.Equal(t, want, bytes(p.DecodeTally(&d)))
+	for _, cut := range []int{0, 1, len(want) - 1} {
+		d := codec.Decoder{Buf: want[:cut]}
+		require.Nil(t, p.DecodeTally(&d), cut)
+		require.Error(t, d.Err, cut)
+	}
 }
 
 func BenchmarkTallyAdd(b *testing.B) {
