@@ -149,7 +149,7 @@ func TestPredictCoverage(t *testing.T) {
 		"gauntlet/nodejs": 0.8, "gauntlet/x264-size": 0.8, "gauntlet/aryl-amination": 0.8, "gauntlet/deeparch": 0.8,
 		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.8,
 		// These were not; a third of the last one's values lie hundreds of times as far below the best as the others.
-		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.5,
+		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.45,
 	} {
 		t.Run(name, func(t *testing.T) {
 			var with, without count
