@@ -320,7 +320,7 @@ func (r *CheckReport) String() string {
 	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %d tasks\n",
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if r.Common > 0 && r.Verdict != TransferTooEarly {
-		fmt.Fprintf(&b, "in common to all tasks: %.0f %% of the variance of their values\n", 100*r.Common)
+		fmt.Fprintln(&b, LearnReport{Common: r.Common})
 	}
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))

@@ -131,7 +131,6 @@ type Transfer struct {
 
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
-	equal  bool     // all values told are
 	ranked bool     // the past ranks the points told as their values do
 	better bool     // it ranks the better half of them so
 	sooner bool     // the run came to good values sooner than chance does
@@ -310,14 +309,13 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
-			t.equal = slices.Min(y) == slices.Max(y)
 			half := better(y)
 			if mean := x.PriorMean(); mean != nil {
 				t.ranked = ranks(mean, y)
 				t.better = ranks(among(mean, half), among(y, half))
 			}
 		}
-		t.Verdict = t.verdict()
+		t.Verdict = t.verdict(y)
 	}
 	return t
 }
@@ -337,10 +335,10 @@ func better(y []float64) []bool {
 	return out
 }
 
-// verdict judges masses of hypotheses among which no transfer is one.
-func (t Transfer) verdict() Verdict {
+// verdict judges masses of hypotheses among which no transfer is one, after values y.
+func (t Transfer) verdict(y []float64) Verdict {
 	switch up, _ := t.upright(); {
-	case t.Values < verdictValues || t.equal:
+	case t.Values < verdictValues || slices.Min(y) == slices.Max(y):
 		return TransferTooEarly
 	case up >= helpingMass:
 		return TransferHelps

@@ -71,9 +71,13 @@ func transferring(ks []weighted) []weighted {
 	return out
 }
 
-// each calls do for each block of the candidates, from lo to hi, on several goroutines, with
+// each calls do for each block of the rows of x, from lo to hi, on several goroutines, with
 // the posteriors of members given the points told and awaited.
-func (r *Run) each(ctx context.Context, at *Candidates, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
+func (r *Run) each(ctx context.Context, x *linalg.Dense, ks []weighted, do func(lo, hi int, ps []*posterior)) error {
+	at, err := r.at(ctx, x)
+	if err != nil {
+		return err
+	}
 	blocks := r.workspaces(at)
 	from := len(r.pts) // points that all know
 	for _, f := range blocks {
@@ -89,7 +93,6 @@ func (r *Run) each(ctx context.Context, at *Candidates, ks []weighted, do func(l
 	r.panels = r.newPanels(r.pts, from, r.panels)
 	awaited := r.newPanels(r.pending, 0, nil)
 	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
-	var err error
 	if len(r.pending) > 0 {
 		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i].member) })
 	}
@@ -148,12 +151,8 @@ func (r *Run) workspaces(c *Candidates) []*workspace {
 // those of all hypotheses. Points awaited count as evaluated with the predicted mean as the
 // value. Differences between low values are as small as the run sees them: see Back.
 func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
 	ks := r.predicting()
-	err = r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
+	err := r.each(ctx, x, ks, func(lo, hi int, ps []*posterior) {
 		n := hi - lo
 		mean, sd := mean[lo:hi], sd[lo:hi]
 		means, variances := linalg.NewDense(len(ks), n, nil), linalg.NewDense(len(ks), n, nil)
@@ -183,9 +182,9 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) 
 	return err
 }
 
-func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, at *Candidates, best float64) error {
+func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, best float64) error {
 	over, unit := r.low.At(best)/r.u-r.centre(), math.Log(r.u)
-	_, err := r.sum(ctx, ks, dst, at, 0, func(w, mean, sd float64) float64 {
+	_, err := r.sum(ctx, ks, dst, x, 0, func(w, mean, sd float64) float64 {
 		return w * sd * special.NormEI((mean-over)/sd)
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + math.Log(sd) + special.NormLogEI((mean-over)/sd)
@@ -200,11 +199,7 @@ func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, 
 // each of the hypotheses' parts, of values as the run sees them, and returns the expectation
 // under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
-	total, err := r.sum(ctx, r.predicting(), dst, at, 0, func(w, mean, sd float64) float64 {
+	total, err := r.sum(ctx, r.predicting(), dst, x, 0, func(w, mean, sd float64) float64 {
 		return w * f((mean+r.centre())*r.u, sd*r.u)
 	}, nil)
 	for j := range dst {
@@ -216,12 +211,8 @@ func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func
 // LogWithin writes the logarithm of the probability that the value measured at a row of x lies
 // between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
 	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
-	total, err := r.sum(ctx, r.predicting(), dst, at, r.noise, func(w, mean, sd float64) float64 {
+	total, err := r.sum(ctx, r.predicting(), dst, x, r.noise, func(w, mean, sd float64) float64 {
 		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd)
@@ -236,7 +227,7 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo,
 // and a normal distribution each, and returns the sum of the masses. noise is the variance of that
 // at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums.
 func (r *Run) sum(
-	ctx context.Context, ks []weighted, dst []float64, at *Candidates, noise float64, f, log func(w, mean, sd float64) float64,
+	ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, noise float64, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
 	type term struct {
 		of int
@@ -253,7 +244,7 @@ func (r *Run) sum(
 			}
 		}
 	}
-	return total, r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
+	return total, r.each(ctx, x, ks, func(lo, hi int, ps []*posterior) {
 		dst := dst[lo:hi]
 		clear(dst)
 		for _, t := range terms {

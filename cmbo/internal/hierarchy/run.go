@@ -72,7 +72,7 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 		whole += n
 	}
 	if r.list || points.Len(x) < max(whole/2, 2) {
-		return r.Model.candidates(ctx, x, r.workers, nil, nil)
+		return r.Model.Candidates(ctx, x, r.workers)
 	}
 	c, err := r.Model.candidates(ctx, x, r.workers, r.parts, r.kept)
 	if err == nil {
@@ -85,7 +85,7 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 // already.
 func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 	if !r.kept.Hold(x) {
-		at, err := r.Model.candidates(ctx, x, r.workers, nil, nil)
+		at, err := r.Model.Candidates(ctx, x, r.workers)
 		if err != nil {
 			return err
 		}
@@ -143,24 +143,16 @@ func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 // down, it counts as middling or bad, and much is to be gained anywhere. The improvement is then the
 // part of it that hypotheses expect which transfer, the right way up.
 func (r *Run) LogImprovement(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
 	ks := r.predicting()
 	if r.s.FirstTransfers && len(r.y) == 1 && r.OtherUnits() > 0.5 {
 		ks = transferring(ks)
 	}
-	return r.logImprovement(ctx, ks, dst, at, best)
+	return r.logImprovement(ctx, ks, dst, x, best)
 }
 
 // LogImprovementWithoutTransfer is LogImprovement under the hypothesis of no transfer alone.
 func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
-	return r.logImprovement(ctx, r.withoutTransfer(), dst, at, best)
+	return r.logImprovement(ctx, r.withoutTransfer(), dst, x, best)
 }
 
 // A Mass is the posterior mass of the hypotheses that take something over from the same tasks.

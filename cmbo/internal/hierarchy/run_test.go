@@ -738,11 +738,9 @@ func TestFirstForeignValue(t *testing.T) {
 		got := make([]float64, 12)
 		require.NoError(t, run.LogImprovement(ctx, got, at, best))
 		some, all := make([]float64, 12), make([]float64, 12)
-		c, err := run.at(ctx, at)
-		require.NoError(t, err)
 		ks := run.predicting()
 		over := run.low.At(best)/run.u - run.centre()
-		require.NoError(t, run.each(ctx, c, ks, func(lo, hi int, ps []*posterior) {
+		require.NoError(t, run.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
 			for i, k := range ks {
 				for _, a := range k.fit.parts {
 					for j := range hi - lo {

@@ -81,12 +81,8 @@ func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 
 // Success writes the probability of success at the rows of x, of a run on labels.
 func (r *Run) Success(ctx context.Context, dst []float64, x *linalg.Dense) error {
-	at, err := r.at(ctx, x)
-	if err != nil {
-		return err
-	}
 	ks := r.predicting()
-	return r.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
+	return r.each(ctx, x, ks, func(lo, hi int, ps []*posterior) {
 		dst, mean, variance := dst[lo:hi], make([]float64, hi-lo), make([]float64, hi-lo)
 		clear(dst)
 		for i, k := range ks {
