@@ -380,6 +380,8 @@ func TestWithAblation(t *testing.T) {
 	_, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("no-luck"))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	require.ErrorContains(t, err, "no-hedge")
+	_, err = cmbo.Learn(ctx, s, tasks, cmbo.WithAblation("Shrunk=1"))
+	require.ErrorIs(t, err, cmbo.ErrOption)
 	p := learn(t, s, tasks, cmbo.WithAblation("no-hedge", "no-reversal"))
 	require.ErrorIs(t, p.Encode(new(bytes.Buffer)), cmbo.ErrOption)
 	names, what := cmbo.Ablations()
@@ -397,6 +399,7 @@ func TestWithAblation(t *testing.T) {
 	for _, sh := range first(p) {
 		require.Zero(t, sh.Reversed)
 	}
+	require.Equal(t, 0.5, first(learn(t, s, tasks, cmbo.WithAblation("NoTransferMass=0.5")))[0].Mass)
 }
 
 // On a plateau that most points reach, a run without a past finds what lies above it, as random

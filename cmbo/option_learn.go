@@ -16,9 +16,10 @@ func WithIndexPoints(n int) LearnOption {
 	}}
 }
 
-// WithAblation has the default learn, and its runs go on, with settings changed by name, to
-// measure what each of them is worth: [Ablations] lists the names. A prior of changed settings
-// cannot be encoded.
+// WithAblation has the default learn, and its runs go on, with settings changed, to measure what
+// each of them is worth: by a name that [Ablations] lists, or by a number, as in "Shrink=0.2" or
+// "Besides=0.1:1", where the fields of Settings in internal/hierarchy say what there is. A prior of
+// changed settings cannot be encoded.
 func WithAblation(names ...string) LearnOption {
 	return option{id: "WithAblation", learn: func(c *learnConfig) error {
 		trial := hierarchy.DefaultSettings(1)

@@ -2,7 +2,9 @@ package bench
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -66,8 +68,8 @@ func withoutPast(context.Context, Training) (Tuner, error) {
 	}, nil
 }
 
-// Ablated returns the name of the default with a change of its settings, one of
-// [cmbo.Ablations]: a method that a [Protocol] may name beside those of [Methods].
+// Ablated returns the name of the default with a change of its settings, as [cmbo.WithAblation]
+// takes it: a method that a [Protocol] may name beside those of [Methods].
 func Ablated(change string) string { return defaultMethod + ":" + change }
 
 // defaultMethod is the name of what Learn and New do without options.
@@ -77,12 +79,14 @@ const defaultMethod = "cm-BO"
 func findMethod(all []Method, name string) (*Method, error) {
 	if method, change, ok := strings.Cut(name, ":"); ok && strings.EqualFold(method, defaultMethod) {
 		names, _ := cmbo.Ablations()
-		for _, n := range names {
-			if strings.EqualFold(n, change) {
-				return &Method{Name: Ablated(n), Transfers: true, Learn: own(cmbo.WithAblation(n))}, nil
-			}
+		if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, change) }); i >= 0 {
+			change = names[i]
 		}
-		return nil, fmt.Errorf("%w: there is no ablation %q among %s", cmbo.ErrOption, change, strings.Join(names, ", "))
+		o := cmbo.WithAblation(change)
+		if _, err := cmbo.NewLearner(nil, o); errors.Is(err, cmbo.ErrOption) { // before it misses a space
+			return nil, err
+		}
+		return &Method{Name: Ablated(change), Transfers: true, Learn: own(o)}, nil
 	}
 	var known []string
 	for i := range all {

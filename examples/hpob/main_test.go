@@ -260,21 +260,22 @@ func TestParse(t *testing.T) {
 
 func TestParseRejects(t *testing.T) {
 	for want, args := range map[string][]string{
-		"-data is missing":               {},
-		"-acquisition":                   {"-data", "x", "-acquisition", "y"},
-		"no method":                      {"-data", "x", "-method", "y"},
-		"-clusters":                      {"-data", "x", "-clusters", "a-b"},
-		"0 splits, must be at least 1":   {"-data", "x", "-splits", "0"},
-		"-experiment":                    {"-data", "x", "-experiment", "y"},
-		"-clusters changes nothing":      {"-data", "x", "-method", "gp", "-clusters", "3"},
-		"-acquisition changes nothing":   {"-data", "x", "-method", "random", "-acquisition", "ucb"},
-		"-initial changes nothing":       {"-data", "x", "-experiment", "hpob", "-initial", "3"},
-		"-ablate needs":                  {"-data", "x", "-ablate", "all"},
-		"no -method":                     {"-data", "x", "-experiment", "quick", "-ablate", "all", "-method", "GP"},
-		`no ablation "y" among no-hedge`: {"-data", "x", "-experiment", "quick", "-ablate", "y"},
-		"several methods":                {"-data", "x", "-method", "gp,random"},
-		"needs a folder":                 {"-data", "x", "-experiment", "quick", "-out", ""},
-		`unexpected argument "z`:         {"-data", "x", "z"},
+		"-data is missing":                    {},
+		"-acquisition":                        {"-data", "x", "-acquisition", "y"},
+		"no method":                           {"-data", "x", "-method", "y"},
+		"-clusters":                           {"-data", "x", "-clusters", "a-b"},
+		"0 splits, must be at least 1":        {"-data", "x", "-splits", "0"},
+		"-experiment":                         {"-data", "x", "-experiment", "y"},
+		"-clusters changes nothing":           {"-data", "x", "-method", "gp", "-clusters", "3"},
+		"-acquisition changes nothing":        {"-data", "x", "-method", "random", "-acquisition", "ucb"},
+		"-initial changes nothing":            {"-data", "x", "-experiment", "hpob", "-initial", "3"},
+		"-ablate needs":                       {"-data", "x", "-ablate", "all"},
+		"no -method":                          {"-data", "x", "-experiment", "quick", "-ablate", "all", "-method", "GP"},
+		`no ablation "y"; there are no-hedge`: {"-data", "x", "-experiment", "quick", "-ablate", "y"},
+		`no field Shrunk`:                     {"-data", "x", "-experiment", "quick", "-ablate", "Shrunk=1"},
+		"several methods":                     {"-data", "x", "-method", "gp,random"},
+		"needs a folder":                      {"-data", "x", "-experiment", "quick", "-out", ""},
+		`unexpected argument "z`:              {"-data", "x", "z"},
 	} {
 		_, err := parse(args, &strings.Builder{})
 		require.ErrorContains(t, err, want)

@@ -3,7 +3,9 @@ package hierarchy
 import (
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/kernel"
@@ -48,19 +50,74 @@ func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
 	}
 }
 
-// Ablate makes the named changes. It fails at a name that there is none of, with those that
-// there are.
+// Ablate makes the named changes: one of Ablations each, or a field that holds a number, or
+// several, and what it is to hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a
+// name that there is none of, with those that there are, and at a number that is negative or
+// infinite, or a count below 1.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
+		if field, value, ok := strings.Cut(name, "="); ok {
+			if err := s.assign(field, value); err != nil {
+				return fmt.Errorf("setting %q: %w", name, err)
+			}
+			continue
+		}
 		i := slices.IndexFunc(Ablations, func(a Ablation) bool { return a.Name == name })
 		if i < 0 {
 			var known []string
 			for _, a := range Ablations {
 				known = append(known, a.Name)
 			}
-			return fmt.Errorf("there is no ablation %q; there are %s", name, strings.Join(known, ", "))
+			return fmt.Errorf("there is no ablation %q; there are %s, and fields of the settings, as in Shrink=0.2", name, strings.Join(known, ", "))
 		}
 		Ablations[i].change(s)
+	}
+	return nil
+}
+
+// assign sets the field of a name to a number, or to numbers with colons between.
+func (s *Settings) assign(field, value string) error {
+	v := reflect.ValueOf(s).Elem()
+	for name := range strings.SplitSeq(field, ".") {
+		if v.Kind() != reflect.Struct || !v.FieldByName(name).IsValid() {
+			return fmt.Errorf("there is no field %s", field)
+		}
+		v = v.FieldByName(name)
+	}
+	texts := strings.Split(value, ":")
+	switch v.Kind() {
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), len(texts), len(texts))) // the one that it had may be shared
+	case reflect.Array:
+		if v.Len() != len(texts) {
+			return fmt.Errorf("%s holds %d numbers", field, v.Len())
+		}
+	default:
+		if len(texts) > 1 {
+			return fmt.Errorf("%s holds one number", field)
+		}
+	}
+	for i, text := range texts {
+		e := v
+		if k := v.Kind(); k == reflect.Slice || k == reflect.Array {
+			e = v.Index(i)
+		}
+		switch {
+		case e.CanFloat():
+			x, err := strconv.ParseFloat(text, 64)
+			if err != nil || !(x >= 0 && x <= math.MaxFloat64) {
+				return fmt.Errorf("%q is no number from 0 on", text)
+			}
+			e.SetFloat(x)
+		case e.CanInt():
+			n, err := strconv.ParseInt(text, 10, 32)
+			if err != nil || n < 1 {
+				return fmt.Errorf("%q is no whole number from 1 on", text)
+			}
+			e.SetInt(n)
+		default:
+			return fmt.Errorf("%s holds no number", field)
+		}
 	}
 	return nil
 }

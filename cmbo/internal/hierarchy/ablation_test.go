@@ -28,3 +28,24 @@ func TestAblate(t *testing.T) {
 	}
 	assert.ErrorContains(t, err, `no ablation "no-luck"`)
 }
+
+// A field that holds a number, or several, is set to others, in the copy at hand alone.
+func TestAblateField(t *testing.T) {
+	s, want := DefaultSettings(2), DefaultSettings(2)
+	other := s // shares what slices hold
+	require.NoError(t, s.Ablate("Shrink=0.25", "Steps=8", "Besides=0.1:1:2", "Hedge.Trusted=3:7", "Hedge.Ties=3"))
+	want.Shrink, want.Steps, want.Besides, want.Hedge.Trusted, want.Hedge.Ties = 0.25, 8, []float64{0.1, 1, 2}, [2]int{3, 7}, 3
+	assert.Equal(t, want, s)
+	assert.Equal(t, DefaultSettings(2), other)
+	for change, what := range map[string]string{
+		"Shrinkage=1": "no field Shrinkage", "Hedge.Luck=1": "no field Hedge.Luck", "Shrink.x=1": "no field Shrink.x",
+		"Shrink=": "no number", "Shrink=-1": "no number", "Shrink=NaN": "no number", "Shrink=+Inf": "no number",
+		"Steps=1.5": "no whole number", "Steps=0": "no whole number", "Shrink=1:2": "holds one number",
+		"Hedge.Trusted=1": "holds 2 numbers", "Besides=1:": "no number", "Kernel=1": "holds no number", "Compress=1": "holds no number",
+		"Hedge=1": "holds no number",
+	} {
+		assert.ErrorContains(t, s.Ablate(change), what, change)
+		assert.ErrorContains(t, s.Ablate(change), change)
+	}
+	assert.Equal(t, want.Steps, s.Steps)
+}
