@@ -110,7 +110,8 @@ type CheckReport struct {
 	Common float64
 	// Reversed are the tasks that the tasks left out contradict: what was learned of such a task ranks
 	// their points the other way round, with correlations of ranks that are -1/√(n-1) for n points, the
-	// deviation of chance, or less in the mean. So are those left out whose run with the past of all the others
+	// deviation of chance, or less in the mean. One that is contradicted most is found first, and
+	// counts the other way round for the others. So are those left out whose run with the past of all the others
 	// gave most of the mass to large being small: one such task of few noisy values is drawn so far
 	// to what all have in common that no other contradicts it.
 	Reversed []string
@@ -184,34 +185,12 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := checkSpellings(tasks); err != nil {
 			return nil, err
 		}
-		all := make(map[string][]float64) // of each output
-		for i := range tasks {
-			for name, column := range tasks[i].Outputs {
-				all[name] = append(all[name], column...)
-			}
-		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
-		for _, o := range c.outputs {
-			values, known := all[o.Name]
-			if !known && !o.Optional { // there would be nothing to propose
-				return nil, space.Errorf(ErrOutput, "output %q: no value of a task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(all)))
-			}
-			if words := misfit(o, values); words != "" {
-				report.misfits = append(report.misfits, words)
-			}
+		if report.misfits, err = c.declare(tasks); err != nil {
+			return nil, err
 		}
 		valued := 0 // tasks to learn values from
 		for i := range tasks {
-			// Outputs that are not declared would be learned for nothing.
-			for _, columns := range []*space.Columns{&tasks[i].Outputs, &tasks[i].FailedOutputs} {
-				*columns = maps.Clone(*columns)
-				maps.DeleteFunc(*columns, func(name string, _ []float64) bool {
-					return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
-				})
-			}
-			for name := range tasks[i].FailedOutputs {
-				tasks[i].FailedOutputs[name] = failedColumn(&tasks[i], name)
-			}
 			if len(tasks[i].Y) > 0 {
 				valued++
 			}
@@ -235,7 +214,8 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
 		out = out[:min(len(out), c.tasks)]
 		slices.Sort(out)
-		ranked, against := make(map[string]float64), make(map[string]bool)
+		var ranked [][]float64
+		against := make([]bool, len(tasks))
 		for _, i := range out {
 			t, ranks, learned, err := c.leaveOut(ctx, s, records[i], slices.Delete(slices.Clone(tasks), i, i+1))
 			if err != nil {
@@ -243,24 +223,94 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			}
 			report.Tasks = append(report.Tasks, t)
 			_, down := t.Transfer.upright()
-			against[t.ID] = down > 0.5
+			against[i] = down > 0.5
 			report.Common += learned.Common / float64(len(out))
-			for id, v := range ranks {
-				ranked[id] += v
+			row := make([]float64, len(tasks))
+			for j := range tasks {
+				row[j] = ranks[tasks[j].ID]
 			}
+			ranked = append(ranked, row)
 		}
-		for i := range tasks {
-			id, others := tasks[i].ID, len(out)
-			if slices.Contains(out, i) {
-				others--
-			}
-			if others > 0 && ranked[id] <= -clearRanks*float64(others) || against[id] {
-				report.Reversed = append(report.Reversed, id)
+		for i, down := range upsideDown(len(tasks), out, ranked) {
+			if down || against[i] {
+				report.Reversed = append(report.Reversed, tasks[i].ID)
 			}
 		}
 		report.judge()
 		return report, nil
 	})
+}
+
+// declare takes from tasks what is not declared of their outputs, which would be learned for nothing, and says which
+// limits do not fit their values.
+func (c *checkConfig) declare(tasks []Task) (misfits []string, err error) {
+	all := make(map[string][]float64) // of each output
+	for i := range tasks {
+		for name, column := range tasks[i].Outputs {
+			all[name] = append(all[name], column...)
+		}
+	}
+	for _, o := range c.outputs {
+		values, known := all[o.Name]
+		if !known && !o.Optional { // there would be nothing to propose
+			return nil, space.Errorf(ErrOutput, "output %q: no value of a task has it; their outputs are %q", o.Name, slices.Sorted(maps.Keys(all)))
+		}
+		if words := misfit(o, values); words != "" {
+			misfits = append(misfits, words)
+		}
+	}
+	for i := range tasks {
+		for _, columns := range []*space.Columns{&tasks[i].Outputs, &tasks[i].FailedOutputs} {
+			*columns = maps.Clone(*columns)
+			maps.DeleteFunc(*columns, func(name string, _ []float64) bool {
+				return !slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Name == name })
+			})
+		}
+		for name := range tasks[i].FailedOutputs {
+			tasks[i].FailedOutputs[name] = failedColumn(&tasks[i], name)
+		}
+	}
+	return misfits, nil
+}
+
+// upsideDown says which of n tasks those left out contradict. ranked holds, for each of out, how what was learned
+// of each task, but for itself, ranks its points, in deviations of chance. The task that is contradicted most in the
+// mean is turned, and speaks for the others the other way round, until none is contradicted by a deviation. Of the
+// tasks that are turned and the others the fewer are upside down, as far as a deviation in the mean says so.
+func upsideDown(n int, out []int, ranked [][]float64) []bool {
+	sign := slices.Repeat([]float64{1}, n)
+	agreement := func(i int) float64 {
+		var sum, others float64
+		for k, o := range out {
+			if o != i {
+				sum, others = sum+sign[o]*sign[i]*ranked[k][i], others+1
+			}
+		}
+		return sum / max(others, 1)
+	}
+	turned := 0.0
+	for range n {
+		worst, least := -1, -clearRanks
+		for i := range n {
+			if a := agreement(i); a <= least {
+				worst, least = i, a
+			}
+		}
+		if worst < 0 {
+			break
+		}
+		turned += sign[worst]
+		sign[worst] = -sign[worst]
+	}
+	fewer := -1.0
+	if turned > float64(n)/2 {
+		fewer = 1
+	}
+	down := make([]bool, n)
+	for i := range down {
+		down[i] = sign[i] == fewer && agreement(i) >= clearRanks
+	}
+	return down
 }
 
 // judge compares the runs with and without.

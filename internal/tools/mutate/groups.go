@@ -20,7 +20,7 @@ var groups = []group{
 	{"cost", []string{"cmbo/cost.go"}, []suite{{"./cmbo", "TestCost|TestBudget|RequirementsAsk|OutlookCost|OutputsExplained"}}},
 	{"relation", []string{"cmbo/context.go", "cmbo/internal/hierarchy/relation.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "Context|Relation"}}},
 	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again|HasNoOwn"}}},
-	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Ranked|Misfit|BadInput"}}},
+	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Ranked|UpsideDown|Misfit|BadInput"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "BinomialTail|NoForecasts|SummedUp|Calibration|Forecast|Outlook|OutputsExplained|Positive"}}},
 	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible"}}},
 	{"propose", []string{"cmbo/propose.go"}, []suite{{"./cmbo", "DesignOf|ExhaustedSays|BlocksAre|ModelsMade|FittedIs|ScoresThat|Resumed|EqualScores|Feasible|SurrogateIsTold|Trace|Ask|Optimizer|Enqueue|Order|Pool|Explain|Exhaust|Overlap|During|Panic|Constraint|Hedge|Checkpoints|Budget"}}},
