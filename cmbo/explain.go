@@ -347,34 +347,17 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 			}
 		}
 		for _, i := range c.free {
-			gain, chance, holds, cost := score[i], 1.0, 1.0, 1.0
-			if costly {
-				cost = nan
+			chance, cost := u.chances(factors, i)
+			if !costly {
+				cost = 1
 			}
-			for _, g := range factors {
-				p := nan
-				if g.p != nil {
-					p = g.p[i]
-				}
-				if g.output != "" {
-					holds *= p
-					u.Holds[g.output] = max(u.Holds[g.output], p)
-				}
-				switch {
-				case g.cost != nil:
-					cost = g.cost[i]
-				case g.p != nil:
-					gain *= p
-					chance *= p
-				}
-			}
-			u.Feasible = max(u.Feasible, holds)
 			if !known {
 				continue
 			}
 			if below := 1 - unlikely/chance; below > 0 {
 				u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+sd[i]*special.NormQuantile(below)-top, 0)))
 			}
+			gain := score[i] * chance
 			if math.IsNaN(u.Cost) || gain > u.Expected {
 				u.Cost = cost
 			}
@@ -386,6 +369,31 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 	}
 	u.Next = u.Expected * kept(promises)
 	return u, nil
+}
+
+// chances returns how likely it is that a candidate succeeds and holds all limits, and what it costs, NaN where
+// nothing says. It raises Holds and Feasible to what the candidate has.
+func (u *Outlook) chances(factors []factor, candidate int) (chance, cost float64) {
+	chance, cost = 1, math.NaN()
+	holds := 1.0
+	for _, f := range factors {
+		p := math.NaN()
+		if f.p != nil {
+			p = f.p[candidate]
+		}
+		if f.output != "" {
+			holds *= p
+			u.Holds[f.output] = max(u.Holds[f.output], p)
+		}
+		switch {
+		case f.cost != nil:
+			cost = f.cost[candidate]
+		case f.p != nil:
+			chance *= p
+		}
+	}
+	u.Feasible = max(u.Feasible, holds)
+	return chance, cost
 }
 
 // improvement writes the expected improvement over the value that the model sees as best, in
