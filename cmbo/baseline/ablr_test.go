@@ -158,4 +158,6 @@ func TestABLRTransfers(t *testing.T) {
 		}
 	}
 	require.Less(t, loss[0], 0.25*loss[1], "%v", loss)
+	require.GreaterOrEqual(t, m.alpha[1], minPrecision)
+	require.GreaterOrEqual(t, m.beta[1], minPrecision)
 }

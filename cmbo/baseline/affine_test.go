@@ -147,6 +147,28 @@ func TestAffineAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// A noise variance that is given counts in the tasks' units: that which was learned of them, in the
+// units of the run, changes nothing.
+func TestAffineNoiseGiven(t *testing.T) {
+	r := testRNG(t)
+	m, err := learnAffineGP(ctx, square(t), family(r, 5, 10))
+	require.NoError(t, err)
+	f := bump([]float64{0.6, 0.4})
+	d := dataAt(func(x []float64) float64 { return 100 + 3*f(x) }, randomPoints(r, 6, 2), 7)
+	z := randomPoints(r, 4, 2)
+	var got [2][]float64
+	for i := range got {
+		s := m.Surrogate(1)
+		require.NoError(t, s.Fit(ctx, d))
+		mean, sd := predict(t, s, z)
+		got[i] = append(mean, sd...)
+		for j := range d.Y {
+			setNoise(&d, j, m.base.NoiseVariance*math.Exp(2*m.units.logScale)/math.Pow(unit(d.Raw, d.Y), 2))
+		}
+	}
+	near(t, got[0], got[1], 1e-8, "predictions")
+}
+
 // Offsets outside all experience are learned from the values: two of them apart, runs far
 // off are the same run.
 func TestAffineFarFromThePast(t *testing.T) {
@@ -165,6 +187,23 @@ func TestAffineFarFromThePast(t *testing.T) {
 		}
 		near(t, want, append(mean, sd...), 1e-3, "predictions in scaled units")
 	}
+}
+
+// Scales outside all experience are found by the deviation of the values.
+func TestAffineScaleFarFromThePast(t *testing.T) {
+	r := testRNG(t)
+	m, err := learnAffineGP(ctx, square(t), family(r, 5, 10))
+	require.NoError(t, err)
+	x := randomPoints(r, 8, 2)
+	f := bump([]float64{0.6, 0.4})
+	var noise []float64
+	for _, scale := range []float64{3, 3e7, 3e-7} {
+		s := m.Surrogate(1).(*affineRun)
+		require.NoError(t, s.Fit(ctx, dataAt(func(x []float64) float64 { return 100 + scale*f(x) }, x, 1)))
+		noise = append(noise, s.NoiseVariance())
+	}
+	require.InEpsilon(t, noise[0], noise[1], 0.5)
+	require.InEpsilon(t, noise[0], noise[2], 0.5)
 }
 
 // The unit of all values changes no proposal and an offset of past and run none either;
@@ -225,4 +264,6 @@ func TestUnitsPrior(t *testing.T) {
 	require.InDelta(t, (1.0+1+1)/3, p.logScaleVar, 1e-12)
 	require.InDelta(t, (18/s2+1)/4, p.offsetVar, 1e-12)
 	require.Equal(t, unitsPrior{offset: 5, offsetVar: 0.5, logScaleVar: 1}, newUnitsPrior([]observations{{z: []float64{0}, offset: 5, scale: 1}}))
+	far := newUnitsPrior([]observations{{z: []float64{-1, 1}, offset: -1e200, scale: 1}, {z: []float64{-1, 1}, offset: 1e200, scale: 1}})
+	require.InEpsilon(t, 2*maxUnits*maxUnits/3, far.offsetVar, 1e-12) // as far as any
 }

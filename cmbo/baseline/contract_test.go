@@ -70,18 +70,22 @@ func TestTasksOfFailuresAlone(t *testing.T) {
 func TestOtherDataAreForgotten(t *testing.T) {
 	r := testRNG(t)
 	d := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 7)
-	moved, values, noise := firstOf(d, 6, 7), firstOf(d, 6, 7), firstOf(d, 6, 7)
+	moved, values, noise, noisy := firstOf(d, 6, 7), firstOf(d, 6, 7), firstOf(d, 6, 7), firstOf(d, 6, 7)
 	moved.X = randomPoints(r, 6, 2)
 	values.Raw = append(slices.Clone(d.Raw[:4]), d.Raw[5], d.Raw[4])
 	values.Y = cmbo.ZScore.Apply(values.Raw)
 	noise.NoiseVariance, noise.RawNoiseVariance = make([]float64, 6), make([]float64, 6)
 	setNoise(&noise, 2, 3)
+	noisy.NoiseVariance, noisy.RawNoiseVariance = make([]float64, 6), make([]float64, 6)
+	for i := range 6 {
+		setNoise(&noisy, i, 3)
+	}
 	z := randomPoints(r, 4, 2)
 	for name, m := range learnAll(t, family(r, 3, 8)) {
 		fresh := m.Surrogate(1)
 		require.NoError(t, fresh.Fit(ctx, d))
 		mean, sd := predict(t, fresh, z)
-		for _, other := range []cmbo.Data{moved, values, noise} {
+		for _, other := range []cmbo.Data{moved, values, noise, noisy} {
 			s := m.Surrogate(1)
 			require.NoError(t, s.Fit(ctx, other))
 			require.NoError(t, s.Fit(ctx, d))
@@ -92,6 +96,14 @@ func TestOtherDataAreForgotten(t *testing.T) {
 				require.Equal(t, fresh.(cmbo.Weigher).Weights(), w.Weights(), name)
 			}
 		}
+		s, none := m.Surrogate(1), m.Surrogate(1)
+		require.NoError(t, s.Fit(ctx, d))
+		require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+		require.NoError(t, none.Fit(ctx, cmbo.Data{}))
+		mean, sd = predict(t, none, z)
+		m2, s2 := predict(t, s, z)
+		require.Equal(t, mean, m2, name)
+		require.Equal(t, sd, s2, name)
 	}
 }
 
@@ -476,6 +488,23 @@ func TestScorers(t *testing.T) {
 		got, known := scores[name]
 		require.True(t, known, name)
 		require.Equal(t, want, got, name)
+	}
+	// What dst held does not count.
+	r := testRNG(t)
+	d, z := dataAt(bump([]float64{0.6, 0.2}), randomPoints(r, 6, 2), 7), randomPoints(r, 4, 2)
+	for name, m := range learnAll(t, tasks) {
+		var got [2][]float64
+		for i := range got {
+			s := m.Surrogate(1)
+			scorer, ok := s.(cmbo.Scorer)
+			if !ok {
+				continue
+			}
+			require.NoError(t, s.Fit(ctx, d))
+			got[i] = slices.Repeat([]float64{float64(7 * i)}, 4)
+			require.NoError(t, scorer.Score(ctx, got[i], z, acq.EI{Best: 1}, 1), name)
+		}
+		require.Equal(t, got[0], got[1], name)
 	}
 	require.Equal(t, []int{}, weighted([]float64{0, 0}), "not nil, which is all")
 	require.Equal(t, []int{1, 3}, weighted([]float64{0, 0.5, 0, 0.25}))

@@ -379,6 +379,10 @@ func TestFittedNoise(t *testing.T) {
 		want, _ := gpOracle(m.kernelAt(t), m.meanAt(t), x, d.Y, gp.Noise(d.NoiseVariance, 12, s.NoiseVariance()), z)
 		got, _ := predict(t, s, z)
 		near(t, want, got, 1e-8, "prediction")
+		require.NoError(t, s.Fit(ctx, firstOf(d, 1, 2)))
+		require.NotEqual(t, m.base.NoiseVariance, s.NoiseVariance())
+		require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+		require.Equal(t, m.base.NoiseVariance, s.NoiseVariance())
 	}
 	require.Greater(t, found[1], 5*found[0])
 }

@@ -67,6 +67,11 @@ func TestGammaLaw(t *testing.T) {
 			require.Less(t, like(gammaLaw{got.shape * f, got.scale / f}), top)
 		}
 		require.InEpsilon(t, want.shape, got.shape, 0.06)
+		logs := 0.0
+		for _, x := range v {
+			logs += math.Log(x/m) / n
+		}
+		require.InDelta(t, logs, digamma(got.shape)-math.Log(got.shape), 1e-10)
 	}
 	same := fitGamma([]float64{3, 3, 3})
 	require.InEpsilon(t, 3, same.shape*same.scale, 1e-12)

@@ -146,6 +146,23 @@ func TestScaMLFit(t *testing.T) {
 	}
 }
 
+// Where a task explains the values next to nothing is left to the residual process.
+func TestScaMLResidual(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 1, 30)
+	m, err := learnScaMLGP(ctx, square(t), tasks)
+	require.NoError(t, err)
+	s := m.Surrogate(1).(*scamlRun)
+	x := linalg.NewDense(12, 2, nil)
+	d := cmbo.Data{X: x, Raw: tasks[0].Y[:12], NoiseVariance: make([]float64, 12), RawNoiseVariance: make([]float64, 12), Step: 13}
+	for i := range 12 {
+		copy(x.Row(i), tasks[0].X[i])
+	}
+	d.Y = cmbo.ZScore.Apply(d.Raw)
+	require.NoError(t, s.Fit(ctx, d))
+	require.Less(t, s.p.h.Kernel.AppendParams(nil)[0], math.Log(0.05))
+}
+
 // Predictions are those of the stated prior, by elimination, given the data.
 func TestScaMLPrediction(t *testing.T) {
 	r := testRNG(t)

@@ -3,6 +3,7 @@ package optim
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -254,5 +255,14 @@ func TestSlopeAtBounds(t *testing.T) {
 	}
 	if got := m.slope(); got != 4-8 {
 		t.Errorf("slope %g, not -4", got)
+	}
+}
+
+// Steepest descent moves free variables alone, whatever moved before.
+func TestSteepest(t *testing.T) {
+	m := Minimizer{g: []float64{2, -3, 4}, d: []float64{7, 7, 7}, free: []bool{true, false, true}}
+	m.steepest()
+	if !slices.Equal(m.d, []float64{-2, 0, -4}) {
+		t.Errorf("direction %v", m.d)
 	}
 }

@@ -306,3 +306,17 @@ func TestStop(t *testing.T) {
 		t.Errorf("asked %d times: %+v; three steps: %+v", asked, r, three)
 	}
 }
+
+// TestOnePairMisleads has a step that shows next to no curvature, so that the next one is so long
+// that a search along it does not come back to where the function has values: steepest descent comes closer.
+func TestOnePairMisleads(t *testing.T) {
+	edge := func(x, g []float64) float64 {
+		if g[0] = math.NaN(); x[0] <= 2 {
+			g[0] = 1e-15*x[0] - 1
+		}
+		return g[0] * x[0]
+	}
+	if r := minimize(edge, []float64{0}, none(1, -1), none(1, 1), Options{FuncTol: -1}); 2-r.X[0] > 1e-8 {
+		t.Errorf("ends %g before the edge", 2-r.X[0])
+	}
+}
