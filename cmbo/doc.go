@@ -1,7 +1,7 @@
-// Package cmbo tunes an expensive function with the help of past tuning runs: clustering-based meta
-// Bayesian optimisation (cm-BO) after K. Nguyen, V. Huynh, B. Tran, T. Pham, T. Huynh and T.
-// Nguyen, Clustering-based Meta Bayesian Optimization with Theoretical Guarantee, arXiv:2503.06093,
-// "the paper" in these pages.
+// Package cmbo tunes an expensive function with the help of past tuning runs: transfer (meta)
+// Bayesian optimisation by a hierarchical prior. It grew from cm-BO, the method of K. Nguyen, V.
+// Huynh, B. Tran, T. Pham, T. Huynh and T. Nguyen, Clustering-based Meta Bayesian Optimization with
+// Theoretical Guarantee, arXiv:2503.06093, "the paper" in these pages.
 //
 //	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12))
 //	prior, err := cmbo.Learn(ctx, space, tasks)           // once, offline
