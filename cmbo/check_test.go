@@ -202,6 +202,18 @@ func TestCheckNamesNegatedTasks(t *testing.T) {
 	}
 }
 
+// tenPeaks returns ten tasks, whose peaks lie as far as spread from the middle, and the IDs of those that are negated.
+func tenPeaks(r *rand.Rand, spread, noise float64, negated int) (tasks []cmbo.Task, down []string) {
+	for _, i := range r.Perm(10)[:negated] {
+		down = append(down, fmt.Sprint(i))
+	}
+	for i := range 10 {
+		f, id := peak(near(r, 0.5, spread), near(r, 0.5, spread), 0.25), fmt.Sprint(i)
+		tasks = append(tasks, twelve(r, id, f, noise, slices.Contains(down, id)))
+	}
+	return tasks, down
+}
+
 // A task whose peak lies so far from others' that some rank its points the other way round is not
 // upside down, even where others are.
 func TestCheckNamesNoOther(t *testing.T) {
@@ -212,16 +224,7 @@ func TestCheckNamesNoOther(t *testing.T) {
 		negated int
 		spread  float64
 	}{{0, 0.5}, {1, 0.5}, {3, 0.5}, {3, 0.25}} {
-		r := rng.Stream(1310, fmt.Sprint("zz", 12, c.spread, 0.1, c.negated))
-		var tasks []cmbo.Task
-		var negated []string
-		for _, i := range r.Perm(10)[:c.negated] {
-			negated = append(negated, fmt.Sprint(i))
-		}
-		for i := range 10 {
-			f, id := peak(near(r, 0.5, c.spread), near(r, 0.5, c.spread), 0.25), fmt.Sprint(i)
-			tasks = append(tasks, twelve(r, id, f, 0.1, slices.Contains(negated, id)))
-		}
+		tasks, negated := tenPeaks(rng.Stream(1310, fmt.Sprint("zz", 12, c.spread, 0.1, c.negated)), c.spread, 0.1, c.negated)
 		report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1))
 		require.NoError(t, err)
 		require.Subset(t, negated, report.Reversed)
@@ -242,18 +245,11 @@ func TestCheckNames(t *testing.T) {
 		for _, negated := range []int{0, 1, 3} {
 			var found, wrong int
 			for i := range *checkProblems {
-				r := rng.Stream(79, fmt.Sprint(spread, negated, i))
-				noise := []float64{0.01, 0.1}[i%2]
-				down := r.Perm(10)[:negated]
-				var tasks []cmbo.Task
-				for k := range 10 {
-					f := peak(near(r, 0.5, spread), near(r, 0.5, spread), 0.25)
-					tasks = append(tasks, twelve(r, fmt.Sprint(k), f, noise, slices.Contains(down, k)))
-				}
+				tasks, down := tenPeaks(rng.Stream(79, fmt.Sprint(spread, negated, i)), spread, []float64{0.01, 0.1}[i%2], negated)
 				report, err := cmbo.Check(ctx, space, tasks)
 				require.NoError(t, err)
 				for _, id := range report.Reversed {
-					if slices.ContainsFunc(down, func(k int) bool { return fmt.Sprint(k) == id }) {
+					if slices.Contains(down, id) {
 						found++
 					} else {
 						wrong++

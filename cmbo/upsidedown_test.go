@@ -33,8 +33,8 @@ func TestUpsideDown(t *testing.T) {
 	}{
 		{one, []float64{1, 1, 1, 1, 1}, all, []int{4}},         // exactly a deviation
 		{one, []float64{1, 1, 1, 1, .99}, all, nil},            // less
-		{one, []float64{1, 1, 1, 1, 1}, []int{1, 4}, []int{4}}, // of the others that were left out, the first alone
-		{one, []float64{1, 1, 1, 1, .5}, []int{0, 1, 4}, nil},  // of whom one agrees
+		{one, []float64{1, 1, 1, 1, 1}, []int{1, 4}, []int{4}}, // told by one of the others
+		{one, []float64{1, 1, 1, 1, .5}, []int{0, 1, 4}, nil},  // by two, not enough
 		// Told by it alone the others are turned, which are more.
 		{one, []float64{3, 3, 3, 3, 3}, []int{4}, nil},
 		{one, []float64{3, 3, 3, 3, 3}, []int{3, 4}, []int{4}},

@@ -94,7 +94,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	})
 	f.Var((*list)(&c.set.Methods), "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
 	names, what := cmbo.Ablations()
-	changes := "`changes` of the default's settings to compare with it, with commas between, such as Shrink=0.2 or Besides=0.1:1, or of these, or all of these:"
+	changes := "`changes` of the default's settings to compare with it, with commas between: a setting and its numbers, such as Shrink=0.2 or Besides=0.1:1, or a name, or all for all names:"
 	for i, name := range names {
 		changes += "\n" + name + ": " + what[i]
 	}

@@ -9,7 +9,7 @@ import (
 // Settings are all that the method's author chose: what learning and runs go by. Those
 // said to be chosen on tables had the least regret on divisions of public tables other
 // than those that documents report: examples/hpob -seed 2 and 3. Its
-// results/constants.md has most of them at half and at twice, which does as well.
+// results/constants.md has most of them at half and at twice, which does no better.
 type Settings struct {
 	// Of the call.
 	Seed    uint64
