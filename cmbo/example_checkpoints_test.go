@@ -58,7 +58,7 @@ func ExampleWithCheckpoints() {
 		epoch := from
 		for epoch < epochs-1 && !stopped {
 			epoch++
-			p, err := opt.Report(ctx, trial.ID, epoch, loss(lr, -1.8, epoch))
+			p, err := opt.Report(ctx, trial.ID, epoch, loss(lr, -2, epoch))
 			if err != nil {
 				panic(err)
 			}
@@ -69,7 +69,7 @@ func ExampleWithCheckpoints() {
 			err = opt.TellStopped(ctx, trial.ID)
 		} else {
 			epoch++
-			err = opt.Tell(trial.ID, loss(lr, -1.8, epoch))
+			err = opt.Tell(trial.ID, loss(lr, -2, epoch))
 		}
 		if err != nil {
 			panic(err)
@@ -81,14 +81,14 @@ func ExampleWithCheckpoints() {
 	fmt.Printf("%d epochs; loss %.3f\n", spent, found.Y)
 	// Output:
 	// lr 0.0147: epochs 1 to 20
-	// lr 0.0681: epochs 1 to 10
+	// lr 0.1468: epochs 1 to 10
 	// lr 0.0001: epochs 1 to 10
-	// lr 0.2154: epochs 1 to 10
-	// lr 0.0316: epochs 1 to 10
-	// lr 0.4642: epochs 1 to 10
-	// lr 0.0464: epochs 1 to 16
-	// lr 0.1000: epochs 1 to 10
+	// lr 0.0464: epochs 1 to 14
+	// lr 0.3162: epochs 1 to 10
 	// lr 0.0215: epochs 1 to 10
-	// lr 0.0316: epochs 11 to 11
-	// 107 epochs; loss 0.031
+	// lr 0.0681: epochs 1 to 10
+	// lr 1.0000: epochs 1 to 10
+	// lr 0.0215: epochs 11 to 11
+	// lr 0.0316: epochs 1 to 10
+	// 105 epochs; loss 0.039
 }

@@ -56,7 +56,7 @@ var families = []struct {
 		one := func() surface { return peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.2+0.1*r.Float64()) }
 		return several(familyTasks, one), one()
 	}},
-	{"negated: the past has pits where the target has its peak", 3, func(r *rand.Rand) ([]surface, surface) {
+	{"negated: the past has pits where the target has its peak", 1.5, func(r *rand.Rand) ([]surface, surface) {
 		cx, cy := 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64()
 		one := func() surface {
 			p := peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.2+0.1*r.Float64())

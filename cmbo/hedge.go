@@ -47,8 +47,8 @@ func (o *draft) judge() judge {
 	case past == nil:
 		when = o.settings.Hedge.Alone
 	default:
-		up, _ := (Transfer{Hypotheses: past.Hypotheses()}).upright()
-		if trusted = up >= o.settings.Hedge.Trust && !o.tied(); !trusted {
+		up, down := (Transfer{Hypotheses: past.Hypotheses()}).upright()
+		if trusted = max(up, down) >= o.settings.Hedge.Trust && !o.tied(); !trusted {
 			when = o.settings.Hedge.Doubted
 		}
 	}

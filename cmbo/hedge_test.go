@@ -63,14 +63,14 @@ func TestHedgeShares(t *testing.T) {
 		for i := range 30 {
 			past, err := o.Transfer(ctx)
 			require.NoError(t, err)
-			var upright float64
+			var upright, reversed float64
 			for _, sh := range past.Hypotheses {
 				if sh.Level != cmbo.LevelNone {
-					upright += sh.Mass - sh.Reversed
+					upright, reversed = upright+sh.Mass-sh.Reversed, reversed+sh.Reversed
 				}
 			}
 			after, every, turns := 4, 10, []string{byDistance, withoutPast}
-			if upright < 0.8 {
+			if max(upright, reversed) < 0.8 {
 				turns = turns[:1]
 				after, every = 1, 2
 				if i > 0 {
@@ -94,11 +94,11 @@ func TestHedgeShares(t *testing.T) {
 			}
 		}
 		require.Positive(t, count[byDistance], name)
-		if name == "honest" {
-			require.Positive(t, count[withoutPast])
-			require.Zero(t, doubted)
-		} else {
-			require.Greater(t, doubted, 20, name)
+		if name == "downhill" {
+			require.Greater(t, doubted, 20)
+		} else { // a past that is upside down is trusted once the run knows it
+			require.Positive(t, count[withoutPast], name)
+			require.LessOrEqual(t, doubted, map[string]int{"honest": 0, "negated": 8}[name], name)
 		}
 	}
 }
@@ -399,7 +399,7 @@ func TestWithAblation(t *testing.T) {
 	for _, sh := range first(p) {
 		require.Zero(t, sh.Reversed)
 	}
-	require.Equal(t, 0.5, first(learn(t, s, tasks, cmbo.WithAblation("NoTransferMass=0.5")))[0].Mass)
+	require.InDelta(t, 0.5, first(learn(t, s, tasks, cmbo.WithAblation("NoTransferMass=0.5")))[0].Mass, 1e-15)
 }
 
 // On a plateau that most points reach, a run without a past finds what lies above it, as random

@@ -132,7 +132,7 @@ type Transfer struct {
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
 	ranked bool     // the past ranks the points told as their values do
-	better bool     // it ranks the better half of them so
+	better bool     // it ranks the better half of them so, upside down where that has the larger mass
 	sooner bool     // the run came to good values sooner than chance does
 }
 
@@ -224,8 +224,12 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
 	if t.sooner {
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, "+
-			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
+		past := "the past"
+		if down > up {
+			past = "the past upside down"
+		}
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
 	}
 	if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
@@ -311,8 +315,10 @@ func (m consulted) transfer(y []float64) Transfer {
 		if t.Values >= verdictValues {
 			half := better(y)
 			if mean := x.PriorMean(); mean != nil {
-				t.ranked = ranks(mean, y)
-				t.better = ranks(among(mean, half), among(y, half))
+				up, down := t.upright()
+				t.ranked = ranks(mean, y, 1)
+				mean, y := among(mean, half), among(y, half)
+				t.better = ranks(mean, y, 1) || down > up && ranks(mean, y, -1)
 			}
 		}
 		t.Verdict = t.verdict(y)
@@ -320,9 +326,9 @@ func (m consulted) transfer(y []float64) Transfer {
 	return t
 }
 
-// ranks reports whether a mean ranks values as they are, by more than chance.
-func ranks(mean, y []float64) bool {
-	return rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
+// ranks reports whether a mean, times a sign, ranks values as they are, by more than chance.
+func ranks(mean, y []float64, sign float64) bool {
+	return sign*rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
 }
 
 // better says which values are at least their median.

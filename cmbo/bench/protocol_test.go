@@ -224,14 +224,16 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "penalized", "compressed", "shifted", "lower", "higher", "small", "large"} {
+	for _, past := range []string{"negated", "mirrored", "penalized", "compressed", "shifted", "lower", "higher", "small", "large"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
 		require.NoError(t, err)
 		require.Equal(t, was.targets, is.targets)
 		var spread float64
+		var all []float64
 		for _, s := range was.sources {
+			all = append(all, s.Y...)
 			spread += slices.Max(s.Y) - slices.Min(s.Y)
 		}
 		spread /= float64(len(was.sources))
@@ -243,6 +245,8 @@ func TestPasts(t *testing.T) {
 				switch {
 				case past == "negated":
 					require.Equal(t, -y[j], v)
+				case past == "mirrored":
+					require.InDelta(t, slices.Max(all)+slices.Min(all)-y[j], v, 1e-12*spread)
 				case past == "compressed":
 					low, _ := scaling.CompressLow(y, nil)
 					require.Equal(t, low[j], v)

@@ -28,12 +28,13 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 		return nil, err
 	}
 	if change := pasts[p.Past]; change != nil {
-		var spread float64
+		e := extent{lo: math.Inf(1), hi: math.Inf(-1)}
 		for _, t := range s.sources {
-			spread += (slices.Max(t.Y) - slices.Min(t.Y)) / float64(len(s.sources))
+			lo, hi := slices.Min(t.Y), slices.Max(t.Y)
+			e = extent{min(e.lo, lo), max(e.hi, hi), e.spread + (hi-lo)/float64(len(s.sources))}
 		}
 		for _, t := range s.sources {
-			change(t.Y, spread)
+			change(t.Y, e)
 		}
 	}
 	if p.Targets > 0 {
@@ -42,16 +43,23 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 	return s, nil
 }
 
-// pasts are the changes that a protocol may make to the values of a past task; spread is the mean
-// range of those of all.
-var pasts = map[string]func(y []float64, spread float64){
+// An extent is that of the values of all past tasks: their range, and the mean of the tasks' own.
+type extent struct{ lo, hi, spread float64 }
+
+// pasts are the changes that a protocol may make to the values of a past task.
+var pasts = map[string]func(y []float64, e extent){
 	"negated": moved(-1, 0),
+	"mirrored": func(y []float64, e extent) {
+		for i := range y {
+			y[i] = e.lo + (e.hi - y[i])
+		}
+	},
 	"small":   moved(1./30, 0),
 	"large":   moved(30, 0),
 	"shifted": moved(1, -50),
 	"lower":   moved(1, -3),
 	"higher":  moved(1, 3),
-	"penalized": func(y []float64, _ float64) {
+	"penalized": func(y []float64, _ extent) {
 		sorted := slices.Sorted(slices.Values(y))
 		lo, hi := sorted[0], sorted[len(y)-1]
 		for i, v := range y {
@@ -60,17 +68,17 @@ var pasts = map[string]func(y []float64, spread float64){
 			}
 		}
 	},
-	"compressed": func(y []float64, _ float64) {
+	"compressed": func(y []float64, _ extent) {
 		low, _ := scaling.CompressLow(y, nil)
 		copy(y, low)
 	},
 }
 
 // moved multiplies values by a factor and adds so many ranges.
-func moved(factor, ranges float64) func(y []float64, spread float64) {
-	return func(y []float64, spread float64) {
+func moved(factor, ranges float64) func(y []float64, e extent) {
+	return func(y []float64, e extent) {
 		for i := range y {
-			y[i] = factor*y[i] + ranges*spread
+			y[i] = factor*y[i] + ranges*e.spread
 		}
 	}
 }

@@ -36,13 +36,13 @@ func TestNoiseTable(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "noise.json")
 	require.NoError(t, os.WriteFile(path, b, 0o600))
 	table := func(more ...string) string {
-		o := mustParse(t, append([]string{"-data", path, "-minimize", "-noise", "1", "-budget", "15", "-repeats", "3", "-source-rows", "30", "-quiet"}, more...)...)
+		o := mustParse(t, append([]string{"-data", path, "-minimize", "-noise", "1", "-budget", "15", "-repeats", "6", "-source-rows", "30", "-quiet"}, more...)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
 	got := withWorkers(t, func(n string) string { return table("-workers", n) })
-	require.Contains(t, got, "space toy: 6 tasks left out of 6, 18 runs a way, 15 evaluations from zero with noise of 1 of each task's deviation")
+	require.Contains(t, got, "space toy: 6 tasks left out of 6, 36 runs a way, 15 evaluations from zero with noise of 1 of each task's deviation")
 	require.Regexp(t, `\| noise told, again .*\| 0\.[0-8]\d \[.*\| [1-9]\d* %`, got)
 	require.Regexp(t, `\| noise told, with transfer .*\| 0\.[0-7]\d \[.*\| 0 %`, got)
 	require.Regexp(t, `\| random search .*\| 1\.00 \[1\.00, 1\.00\] \| 0 %`, got)

@@ -183,25 +183,38 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	return out
 }
 
-// An alternative is one variance of a that is thought of.
-type alternative struct{ v, log float64 }
+// An alternative is one mean and variance of a that is thought of.
+type alternative struct{ mean, v, log float64 }
 
-// numAlternatives is the number of variances of a that are thought of: that of the tasks'
-// offsets, a wide one, and the widest.
+// Alternatives of a: as far away as the tasks' offsets are, farther, and in another unit.
 const (
-	numAlternatives = 3
-	widest          = numAlternatives - 1
+	near = iota
+	wide
+	widest
+	numAlternatives
 )
 
-// alternatives returns the variances of a with their log prior masses, tail being that of
-// the wide one.
+// alternatives returns those of a target with s > 0, tail being the mass of the wide one.
 func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 	s := p.s
 	return [numAlternatives]alternative{
-		{p.shiftVar, math.Log1p(-tail - s.OtherUnits)},
-		{p.shiftVar * s.Wide * s.Wide, math.Log(tail)},
-		{p.shiftVar * s.Widest * s.Widest, math.Log(s.OtherUnits)},
+		near:   {p.shift, p.shiftVar, math.Log1p(-tail - s.OtherUnits)},
+		wide:   {p.shift, p.shiftVar * s.Wide * s.Wide, math.Log(tail)},
+		widest: {p.shift, p.shiftVar * s.Widest * s.Widest, math.Log(s.OtherUnits)},
 	}
+}
+
+// reversed returns those of a target with s < 0. Large is small where a past of losses is taken for one
+// of scores, so that a is the tasks' offset times −1. Where that is no other offset, the values that
+// honest pasts lead to would speak for it, so of its mass the wide one has as much as N(−shift, shiftVar)
+// overlaps with N(shift, shiftVar), by Bhattacharyya's coefficient.
+func (p *affinePrior) reversed() [numAlternatives]alternative {
+	out := p.alternatives(p.s.ReversedTail)
+	overlap := math.Exp(-0.5 * p.shift / p.shiftVar * p.shift)
+	out[near].mean = -p.shift
+	out[wide].log = math.Log(p.s.ReversedTail + overlap*math.Exp(out[near].log))
+	out[near].log += math.Log1p(-overlap)
+	return out
 }
 
 // inner holds the inner products of the whitened values, of the whitened ones and of
@@ -257,24 +270,25 @@ const negligible = 64
 //
 // which holds no difference of large numbers wherever the values lie.
 func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out affinePosterior) {
-	a0, t := p.shift-centre, float64(in.t)
-	upright, reversed := p.alternatives(tail), p.alternatives(p.s.NoTransferTail)
-	if in.t == 0 { // of the widest nothing but the deviation of a prediction would be seen
-		upright[widest].v, reversed[widest].v = upright[widest-1].v, reversed[widest-1].v
+	t := float64(in.t)
+	upright, reversed := p.alternatives(tail), p.reversed()
+	if in.t == 0 { // of offsets so far away nothing but the deviation of a prediction would be seen
+		upright[widest].v, reversed[widest].v, reversed[near].mean = upright[wide].v, reversed[wide].v, p.shift
 	}
 	type outcome struct {
 		log, factor, mass float64 // the mass is factor·exp(log), up to a constant that all have
 		a, varA           float64 // moments of the offset
+		away              float64 // of its mean from that before any value
 	}
 	outcomes := make([][numAlternatives]outcome, len(nodes))
 	top := math.Inf(-1)
 	for i, n := range nodes {
-		l, e, d := n.log, 0.0, 0.0
+		l, e, als := n.log, 0.0, 0.0
 		if in.t > 0 {
-			als := (in.yu - n.s*in.uv) / in.uu
+			als = (in.yu - n.s*in.uv) / in.uu
 			sse := max(in.yy-2*n.s*in.yv+n.s2*in.vv-als*als*in.uu, 0)
 			l -= 0.5 * (sse/n.s2 + t*n.logS2)
-			e, d = n.s2/in.uu, als-a0
+			e = n.s2 / in.uu
 		}
 		if l < top-negligible {
 			continue
@@ -284,12 +298,14 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 			alternatives = reversed
 		}
 		for k, alt := range alternatives {
+			a0 := alt.mean - centre
 			o := outcome{log: l + alt.log, factor: 1, a: a0, varA: alt.v}
 			if in.t > 0 {
-				inv := 1 / (alt.v + e)
+				d, inv := als-a0, 1/(alt.v+e)
 				o.log -= 0.5 * d * d * inv
 				o.factor = math.Sqrt(e * inv)
-				o.a, o.varA = a0+alt.v/(alt.v+e)*d, alt.v*e/(alt.v+e)
+				o.away, o.varA = alt.v/(alt.v+e)*d, alt.v*e/(alt.v+e)
+				o.a += o.away
 			}
 			top = max(top, o.log)
 			outcomes[i][k] = o
@@ -319,7 +335,7 @@ func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out 
 		var each part
 		for k := range outcomes[i] {
 			if o := &outcomes[i][k]; o.mass > 0 {
-				if far || k == widest || in.t > 1 && math.Abs(o.a-a0) > farOffset {
+				if far || k == widest || in.t > 1 && math.Abs(o.away) > farOffset {
 					out.otherUnits += o.mass / total
 				}
 				each.add(part{mass: o.mass / total, a: o.a, s: n.s, s2: n.s2, varA: o.varA})

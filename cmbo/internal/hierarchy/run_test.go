@@ -37,11 +37,14 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *member, x *linalg.Dens
 	}
 	var hs []hypothesis
 	for _, nd := range nodes {
-		tail := c.tail
+		alternatives := a.alternatives(c.tail)
 		if nd.s < 0 {
-			tail = a.s.NoTransferTail
+			alternatives = a.reversed()
+			if told == 0 {
+				alternatives[near].mean = a.shift
+			}
 		}
-		for _, sh := range a.alternatives(tail) {
+		for _, sh := range alternatives {
 			full := linalg.NewSym(n, nil)
 			for i := range n {
 				for j := range i + 1 {
@@ -58,7 +61,7 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *member, x *linalg.Dens
 				for j := range i + 1 {
 					seen.Set(i, j, full.At(i, j))
 				}
-				resid[i] = y[i] - a.shift - nd.s*prior[i]
+				resid[i] = y[i] - sh.mean - nd.s*prior[i]
 			}
 			h := hypothesis{log: nd.log + sh.log}
 			alpha := []float64{}
@@ -68,7 +71,7 @@ func bruteForce(t *testing.T, m *Model, a affinePrior, c *member, x *linalg.Dens
 				h.log -= 0.5 * (linalg.Dot(alpha, resid) + logDet)
 			}
 			for i := told; i < n; i++ {
-				mu := a.shift + nd.s*prior[i]
+				mu := sh.mean + nd.s*prior[i]
 				v := full.At(i, i)
 				if told > 0 {
 					k := full.Row(i)[:told]
@@ -573,14 +576,17 @@ func TestAwaitedPoints(t *testing.T) {
 }
 
 // Values mapped by a positive affine map, those of the past too, give predictions
-// mapped by it.
+// mapped by it. A past that is negated has the tasks' offsets times −1, so that with reversal only
+// values in another unit do.
 func TestEquivariance(t *testing.T) {
 	r := rng.Stream(5, t.Name())
 	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
 	y := []float64{1.3, 1.1, 2.9, 1.8, 2.2}
 	past := makeTasks(5, 6, 10, 2, 1, 1)
-	mean, sd := predictions(t, learn(t, past, z, testSettings(2)), 1, x, y, nil, nil, cand)
-	for _, f := range []struct{ a, b float64 }{{100, 1}, {-3, 1e-3}, {0, 1e4}} {
+	for _, f := range []struct{ a, b, reversed float64 }{{100, 1, 0}, {-3, 1e-3, 0}, {0, 1e4, 0}, {0, 1e4, 0.3}, {0, 1e-3, 0.3}} {
+		s := testSettings(2)
+		s.Reversed = f.reversed
+		mean, sd := predictions(t, learn(t, past, z, s), 1, x, y, nil, nil, cand)
 		mapped := slices.Clone(past)
 		for i := range mapped {
 			mapped[i].Shift = f.a + f.b*mapped[i].Shift
@@ -590,11 +596,79 @@ func TestEquivariance(t *testing.T) {
 		for i := range v {
 			v[i] = f.a + f.b*v[i]
 		}
-		m2, s2 := predictions(t, learn(t, mapped, z, testSettings(2)), 1, x, v, nil, nil, cand)
+		m2, s2 := predictions(t, learn(t, mapped, z, s), 1, x, v, nil, nil, cand)
 		for j := range mean {
 			assert.InDelta(t, mean[j], (m2[j]-f.a)/f.b, 1e-6*sd[j], "%v", f)
 			assert.InEpsilon(t, sd[j], s2[j]/f.b, 1e-6, "%v", f)
 		}
+	}
+}
+
+func times(factor float64, y []float64) []float64 {
+	out := make([]float64, len(y))
+	linalg.Axpy(out, factor, y)
+	return out
+}
+
+// negatedTasks are tasks of the values times −1.
+func negatedTasks(tasks []Task) []Task {
+	out := slices.Clone(tasks)
+	for i := range out {
+		out[i].Shift = -out[i].Shift
+		out[i].Z = times(-1, out[i].Z)
+	}
+	return out
+}
+
+// Where large is as likely to be small as not, and offsets are those of the tasks or of the tasks
+// negated, a past says what the past that is negated says.
+func TestNegatedPastIsTheSame(t *testing.T) {
+	r := rng.Stream(8, t.Name())
+	z, x, cand := uniform(r, 20, 2), uniform(r, 5, 2), uniform(r, 8, 2)
+	past := makeTasks(5, 6, 10, 2, 40, 1) // no offset times −1 is another's
+	s := testSettings(2)
+	s.Reversed, s.ReversedTail, s.TransferTail, s.NoTransferTail, s.OtherUnits = 0.5, 0, 0, 0, 0
+	for _, sign := range []float64{1, -1} {
+		y := times(sign, []float64{40.3, 40.1, 41.9, 40.8, 41.2})
+		mean, sd := predictions(t, learn(t, past, z, s), 1, x, y, nil, nil, cand)
+		m2, s2 := predictions(t, learn(t, negatedTasks(past), z, s), 1, x, y, nil, nil, cand)
+		for j := range mean {
+			assert.InDelta(t, mean[j], m2[j], 1e-6*sd[j])
+			assert.InEpsilon(t, sd[j], s2[j], 1e-6)
+		}
+	}
+}
+
+// A first value that is what the past would have, times −1, says that large is small, and one that
+// the past would have says that it is not. Where offsets are about 0 neither says much, and what is on the
+// offsets times −1 elsewhere is on wide ones.
+func TestOffsetsOfANegatedPast(t *testing.T) {
+	r := rng.Stream(9, t.Name())
+	z, at, s := uniform(r, 20, 2), uniform(r, 1, 2), testSettings(2)
+	reversed := func(shift, y float64) float64 {
+		run := NewRun(learn(t, makeTasks(5, 6, 10, 2, shift, 1), z, s), s, math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, at, []float64{y}, nil, nil))
+		i := slices.IndexFunc(run.Masses(), func(m Mass) bool { return m.Transfers })
+		return run.Masses()[i].Reversed / run.Masses()[i].Mass
+	}
+	require.Greater(t, reversed(40, -40), 0.9)
+	require.Less(t, reversed(40, 40), 0.05)
+	for _, y := range []float64{-1, 0, 1} {
+		require.InDelta(t, s.Reversed, reversed(0, y), 0.1)
+	}
+	for _, c := range []struct{ shift, overlap float64 }{{0, 1}, {0.5, math.Exp(-0.5 * 0.25 / 1.21)}, {40, 0}, {-1e200, 0}} {
+		p := affinePrior{shift: c.shift, shiftVar: 1.21, s: &s}
+		as, both := p.reversed(), 1-s.ReversedTail-s.OtherUnits
+		require.InDelta(t, both*(1-c.overlap), math.Exp(as[near].log), 1e-15)
+		require.InDelta(t, s.ReversedTail+both*c.overlap, math.Exp(as[wide].log), 1e-15)
+		for k, want := range p.alternatives(s.ReversedTail) {
+			if k == near {
+				want.mean = -want.mean
+			}
+			want.log = as[k].log
+			require.Equal(t, want, as[k])
+		}
+		require.Equal(t, math.Log(s.OtherUnits), as[widest].log)
 	}
 }
 

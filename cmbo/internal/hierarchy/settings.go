@@ -44,7 +44,7 @@ type Settings struct {
 
 	// Offset and scale: see affinePrior.
 	TransferTail   float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
-	NoTransferTail float64 // of no transfer, and with large being small: a target outside all experience
+	NoTransferTail float64 // of no transfer: a target outside all experience
 	// Wide is how many times more widely such offsets spread, and scales in other units: units are decades
 	// apart, as minutes and seconds about are, and shares and percents. A scale that far away counts as one.
 	Wide       float64
@@ -62,6 +62,7 @@ type Settings struct {
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
 	Moved          float64       // share of the population's mass on what descriptors make of it, where they say anything
 	Reversed       float64       // mass of large being small
+	ReversedTail   float64       // then: share of offsets of a wider spread, the others being the tasks' times −1
 	MinMass        float64       // below which a hypothesis is not predicted with: nothing a plot would show
 	MaxParts       int           // of a hypothesis's scales of one sign in expected improvement
 
@@ -85,8 +86,8 @@ type Settings struct {
 // A Hedge says when another judge than the mixture chooses a point: while evaluations do not
 // improve on the best value.
 type Hedge struct {
-	// Trust is the mass of the hypotheses that transfer, right way up, from which on the past
-	// counts as trusted.
+	// Trust is the mass of the hypotheses that transfer, right way up or else upside down, from
+	// which on the past counts as trusted.
 	Trust float64
 	// Trusted, Doubted and Alone, where there is no past, are the number of proposals without
 	// an improvement after which another judge chooses, and every how many from then on; 0 for
@@ -111,7 +112,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.1,
+		NoTransferMass: 0.2, Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
