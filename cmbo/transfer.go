@@ -132,7 +132,7 @@ type Transfer struct {
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
 	ranked bool     // the past ranks the points told as their values do
-	better bool     // it ranks the better half of them so, upside down where that has the larger mass
+	better int      // 1 where it ranks the better half of them so, else -1 where it does upside down and that has the larger mass
 	sooner bool     // the run came to good values sooner than chance does
 }
 
@@ -225,7 +225,7 @@ func (t Transfer) verdictWords() string {
 	}
 	if t.sooner {
 		past := "the past"
-		if down > up {
+		if t.better < 0 {
 			past = "the past upside down"
 		}
 		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
@@ -257,7 +257,7 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 // transfer sums up what the models have found out, that of the objective from d.
 func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	t := o.model.transfer(d.Y)
-	if t.Verdict == TransferMisleads && t.better {
+	if t.Verdict == TransferMisleads && t.better != 0 {
 		regret, random := regrets(d.X, scaling.RaiseLow(d.Y, 0), o.everywhere(chancePoints, "verdict"))
 		if t.sooner = clearlySooner*regret < random; t.sooner {
 			t.Verdict = TransferUnclear
@@ -318,7 +318,11 @@ func (m consulted) transfer(y []float64) Transfer {
 				up, down := t.upright()
 				t.ranked = ranks(mean, y, 1)
 				mean, y := among(mean, half), among(y, half)
-				t.better = ranks(mean, y, 1) || down > up && ranks(mean, y, -1)
+				if ranks(mean, y, 1) {
+					t.better = 1
+				} else if down > up && ranks(mean, y, -1) {
+					t.better = -1
+				}
 			}
 		}
 		t.Verdict = t.verdict(y)
