@@ -38,9 +38,10 @@
 // transfer). Its values weigh these hypotheses by their marginal likelihood, and the acquisition is
 // the expected improvement over all of them; while its proposals do not improve on the best value,
 // some proposals are other judges': see [Hedger]. Before the first value the largest mean is asked
-// for, and improvements on it while that is pending. A past that ranks everything the wrong way
-// round still costs the first few evaluations: [Optimizer.Transfer] says whether the past helps,
-// and [Check] beforehand whether past tasks help each other.
+// for, and improvements on it while that is pending. A past whose values have the other sign costs
+// the first evaluation, and is mostly followed upside down then; one that is upside down otherwise,
+// errors for accuracies, costs the first few: [Optimizer.Transfer] says whether the past helps, and
+// [Check] beforehand whether past tasks help each other.
 //
 // Package cmbo/paper has the paper's method, and baseline others, as surrogates of a run.
 //

@@ -86,9 +86,10 @@ const (
 	TransferHelps
 	// TransferUnclear: less than that, and more than 25 %, or the past was of use for all that: the
 	// population ranks the points told as their values do, a correlation of the ranks of at least
-	// the deviation that chance gives it; or it ranks the better half of them so, and the run came
-	// to good values sooner than points drawn at random would, if each had the value of the nearest
-	// one told: its regrets up to each value add up to less than 1/1.3 of theirs.
+	// the deviation that chance gives it; or it ranks the better half of them so, or upside down
+	// where more of its mass is on that, and the run came to good values sooner than points drawn at
+	// random would, if each had the value of the nearest one told: its regrets up to each value add
+	// up to less than 1/1.3 of theirs.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
 	// past task, or what was good there is bad here.
@@ -223,13 +224,13 @@ func (t Transfer) verdictWords() string {
 		}
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
+	if t.sooner && t.better < 0 {
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past upside down ranks them as "+
+			"they are: %.0f %% of the mass says "+reversedHere+", %.0f %% "+unlikeAny, 100*down, 100*none)
+	}
 	if t.sooner {
-		past := "the past"
-		if t.better < 0 {
-			past = "the past upside down"
-		}
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
-			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, "+
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
 	if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+

@@ -7,7 +7,7 @@ import "math"
 // scales are not trusted wholly: a share of the prior mass lies on values of a far wider
 // spread, so that a target outside all experience is learned from its own values.
 type affinePrior struct {
-	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail
+	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail and, where s < 0, reversed
 	logScale, logScaleVar float64 // ln |s|, likewise
 	exact                 bool    // a is 0 and s is 1, all else being 0
 	s                     *Settings
@@ -205,12 +205,15 @@ func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 }
 
 // reversed returns those of a target with s < 0. Large is small where a past of losses is taken for one
-// of scores, so that a is the tasks' offset times −1. Where that is no other offset, the values that
-// honest pasts lead to would speak for it, so of its mass the wide one has as much as N(−shift, shiftVar)
-// overlaps with N(shift, shiftVar), by Bhattacharyya's coefficient.
+// of scores, so that a is the tasks' offset times −1: the near one's mean, those of the others being what
+// they are. Where that is no other offset, the values that honest pasts lead to would speak for it, so of
+// its mass the wide one has as much as N(−shift, shiftVar) overlaps with N(shift, shiftVar), by
+// Bhattacharyya's coefficient.
 func (p *affinePrior) reversed() [numAlternatives]alternative {
-	out := p.alternatives(p.s.ReversedTail)
-	overlap := math.Exp(-0.5 * p.shift / p.shiftVar * p.shift)
+	out, overlap := p.alternatives(p.s.ReversedTail), 1.0
+	if p.shift != 0 {
+		overlap = math.Exp(-0.5 * p.shift / p.shiftVar * p.shift)
+	}
 	out[near].mean = -p.shift
 	out[wide].log = math.Log(p.s.ReversedTail + overlap*math.Exp(out[near].log))
 	out[near].log += math.Log1p(-overlap)
@@ -261,8 +264,8 @@ type affinePosterior struct {
 // rounding.
 const negligible = 64
 
-// infer integrates over offset and scale: over the alternatives of the offset's variance at each
-// node, tail being the mass of the wide one. Values and offset are taken from centre.
+// infer integrates over offset and scale: over the alternatives of the offset, of mean a0 and variance
+// v, at each node, tail being the mass of the wide one where s > 0. Values and offset are taken from centre.
 //
 // Given s, with w = y − s·m whitened, the least squares offset is â = u·w/u·u, and
 //
@@ -272,7 +275,7 @@ const negligible = 64
 func (p *affinePrior) infer(in *inner, nodes []node, tail, centre float64) (out affinePosterior) {
 	t := float64(in.t)
 	upright, reversed := p.alternatives(tail), p.reversed()
-	if in.t == 0 { // of offsets so far away nothing but the deviation of a prediction would be seen
+	if in.t == 0 { // of offsets so far away, and of another sign, nothing but the deviation of a prediction would be seen
 		upright[widest].v, reversed[widest].v, reversed[near].mean = upright[wide].v, reversed[wide].v, p.shift
 	}
 	type outcome struct {

@@ -33,10 +33,10 @@
 //
 //     y = a + s·f(x) + e,   e ~ N(0, s²σ²),   a ~ N(a0, v_a),   ln s ~ N(ln s0, v_s).
 //
-// Offset and scale have the moments of the tasks' own, with heavier tails; with s < 0, which a past of
-// the other sign has, the offset is the tasks' times −1. They are integrated out, the one in closed
-// form, the other on a grid, and hypotheses are weighed by the marginal likelihood of the values told. With L·Lᵀ = K_h(X, X) + σ²·I, the whitened values L⁻¹y, ones L⁻¹1
-// and prior means L⁻¹m_h grow by a number an observation, and six inner products of them give the
+// Offset and scale have the moments of the tasks' own, with heavier tails; with s < 0, as with a past
+// of the other sign, the offset may be the tasks' times −1. They are integrated out, the one in closed
+// form, the other on a grid, and hypotheses are weighed by the marginal likelihood of the values told.
+// With L·Lᵀ = K_h(X, X) + σ²·I, the whitened values L⁻¹y, ones L⁻¹1 and prior means L⁻¹m_h grow by a number an observation, and six inner products of them give the
 // evidence for all offsets and scales. A prediction is the first two moments of the mixture. As
 // differences between low values of tasks are made smaller before they are learned from, so are
 // those of a run (Run.Fit), and so they are predicted: Run.Back brings a prediction back, and

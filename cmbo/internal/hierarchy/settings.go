@@ -44,7 +44,7 @@ type Settings struct {
 
 	// Offset and scale: see affinePrior.
 	TransferTail   float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
-	NoTransferTail float64 // of no transfer: a target outside all experience
+	NoTransferTail float64 // of no transfer, large being large: a target outside all experience
 	// Wide is how many times more widely such offsets spread, and scales in other units: units are decades
 	// apart, as minutes and seconds about are, and shares and percents. A scale that far away counts as one.
 	Wide       float64
@@ -61,10 +61,12 @@ type Settings struct {
 	Besides        []float64
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
 	Moved          float64       // share of the population's mass on what descriptors make of it, where they say anything
-	Reversed       float64       // mass of large being small
-	ReversedTail   float64       // then: share of offsets of a wider spread, the others being the tasks' times −1
-	MinMass        float64       // below which a hypothesis is not predicted with: nothing a plot would show
-	MaxParts       int           // of a hypothesis's scales of one sign in expected improvement
+	Reversed       float64       // mass of large being small: chosen on tables
+	// ReversedTail is the share of offsets of a wider spread then, at least; the others but those in other
+	// units are the tasks' times −1: see affinePrior.reversed.
+	ReversedTail float64
+	MinMass      float64 // below which a hypothesis is not predicted with: nothing a plot would show
+	MaxParts     int     // of a hypothesis's scales of one sign in expected improvement
 
 	// Values.
 	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
