@@ -29,7 +29,7 @@ rpart yahpo_rpart -splits 20 -targets 6'
 	if [ "$group" = constants ]; then # half of the runs: they are many changes
 		title='Constants of the default, on the tables that may be chosen on'
 		flags='-seed 1370 -ablate Shrink=0.05,Shrink=0.2,Steps=8,Steps=32,PriorTasks=4,PriorTasks=40,Shares=0.5,Besides=0.02:0.2'
-		flags+=,Besides=0.1:1,Besides=0.2,NoTransferMass=0.1,NoTransferMass=0.4,Reversed=0.05,Reversed=0.2,TransferTail=0.1
+		flags+=,Besides=0.1:1,Besides=0.2,NoTransferMass=0.1,NoTransferMass=0.4,Reversed=0.07,Reversed=0.3,ReversedTail=0.25,TransferTail=0.1
 		flags+=,TransferTail=0.4,NoTransferTail=0.4,OtherUnits=0.02,OtherUnits=0.2,MaxParts=1,Neighbours=16,OwnUnit=1.5,Hedge.Trust=0.6
 		heads[1]='Three past tasks, from the first evaluation'
 		starts[1]='-initial 0 -sources 3'
