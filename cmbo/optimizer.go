@@ -376,10 +376,10 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
 // many; elsewhere they are as much wider and reach as much lower as replays of past tasks show. Of
-// other rows they hold 82 to 99 % on fifteen tables and 47 % on storm, of whose values a third lie
+// other rows they hold 82 to 99 % on fifteen tables and 50 % on storm, of whose values a third lie
 // hundreds of times as far below the best as the others
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 90 to 93 % on draws of a
-// Gaussian population (go test ./cmbo -run TestCoverage -coverage 120 -v).
+// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 89 to 93 % on draws of a
+// Gaussian population (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {
