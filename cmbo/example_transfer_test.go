@@ -53,7 +53,7 @@ func ExampleCheck() {
 	// seeds     0.000        0.330    1.0               6.3      transfer helps
 	// sonar     0.000        0.363    1.0               6.3      transfer helps
 	// yeast     0.000        0.338    1.0               4.3      transfer helps
-	// losses    0.125        0.094    2.0               5.7      the past misleads
+	// losses    0.125        0.094    2.0               5.7      the past is upside down
 	// mean      0.018        0.301    1.1               6.0      (verdict below)
 	// transfer helps: the mean regret is 0.018 with the past and 0.301 without, a difference of 0.283 ± 0.053; better with it on 6 of 7 tasks
 	// in common to all tasks: 52 % of the variance of their values

@@ -92,8 +92,12 @@ const (
 	// up to less than 1/1.3 of theirs.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
-	// past task, or what was good there is bad here.
+	// past task.
 	TransferMisleads
+	// TransferReversed: at least 75 % of the mass lies on what was good there being bad here, as with
+	// losses taken for scores. The run goes by that, so that the past is of use again, but the first
+	// evaluations would have been better with its values turned over.
+	TransferReversed
 )
 
 // The verdicts' thresholds.
@@ -106,10 +110,10 @@ const (
 	chancePoints  = 1000     // of a parameter space, by which shares of it are taken
 )
 
-var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads"}
+var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps", "unclear", "the past misleads", "the past is upside down"}
 
-// String returns "unknown", "too early to tell", "transfer helps", "unclear" or "the
-// past misleads".
+// String returns "unknown", "too early to tell", "transfer helps", "unclear", "the past
+// misleads" or "the past is upside down".
 func (v Verdict) String() string { return names.Of(verdictNames[:], int(v), "Verdict") }
 
 // Transfer says what the run has found out about the worth of the past.
@@ -218,6 +222,8 @@ func (t Transfer) verdictWords() string {
 	case TransferHelps:
 		largest := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
 		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*largest.Mass, largest.name())
+	case TransferReversed:
+		return fmt.Sprintf("the past is upside down: %.0f %% of the mass says "+reversedHere+", and the run goes by that", 100*down)
 	case TransferMisleads:
 		if down > none {
 			return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+reversedHere+", %.0f %% "+unlikeAny, 100*down, 100*none)
@@ -348,11 +354,13 @@ func better(y []float64) []bool {
 
 // verdict judges masses of hypotheses among which no transfer is one, after values y.
 func (t Transfer) verdict(y []float64) Verdict {
-	switch up, _ := t.upright(); {
+	switch up, down := t.upright(); {
 	case t.Values < verdictValues || slices.Min(y) == slices.Max(y):
 		return TransferTooEarly
 	case up >= helpingMass:
 		return TransferHelps
+	case down >= 1-misleadMass && !t.ranked:
+		return TransferReversed
 	case up <= misleadMass && !t.ranked:
 		return TransferMisleads
 	}

@@ -694,8 +694,8 @@ type Recommendation struct {
 // Transfer is what a study has found out of the worth of past tasks; see
 // cmbo.Transfer.
 type Transfer struct {
-	// Verdict is "transfer helps", "the past misleads", "unclear", "too early to tell"
-	// or "unknown", and Text says why.
+	// Verdict is "transfer helps", "the past misleads", "the past is upside down", "unclear",
+	// "too early to tell" or "unknown", and Text says why.
 	Verdict string  `json:"verdict"`
 	Text    string  `json:"text"`
 	Values  int     `json:"values"`
