@@ -58,12 +58,13 @@ func ExampleAsCost() {
 	}
 	fmt.Printf("%.1f s spent\n", outlook.Spent)
 	// Output:
-	// trial 1: size 8.1 in 5.4 s
-	// trial 2: size 6.7 in 8.9 s
+	// trial 1: size 8.4 in 5.0 s
+	// trial 2: size 6.9 in 8.1 s
 	// trial 3: size 6.0 in 11.1 s
-	// trial 4: size 14.0 in 2.1 s
+	// trial 4: size 15.8 in 2.4 s
 	// trial 5: size 12.0 in 1.5 s
-	// 29.1 s spent
+	// trial 6: size 12.5 in 1.8 s
+	// 30.0 s spent
 }
 
 // Epochs are paid for, and known beforehand: of a budget of 100 no proposal takes more than

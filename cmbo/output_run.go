@@ -116,10 +116,11 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 // outputRunSettings are those of an output's run by those of its model.
 func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	s.Whole = true // far values too, since a limit may lie anywhere
-	// A limit is given in the output's own unit, so that another one than the past's is less likely
-	// than the objective's, and a part of the tail.
+	// A limit is given in the output's own unit and sign, so that others than the past's are less likely
+	// than the objective's: another unit, which is a part of the tail, and offsets times −1.
 	s.OtherUnits /= 4
 	s.TransferTail -= s.OtherUnits
+	s.Reversed, s.ReversedTail = 0.1, s.NoTransferTail
 	return s
 }
 
