@@ -285,6 +285,9 @@ func TestOutputUnits(t *testing.T) {
 	assert.InDelta(t, s.OtherUnits/4, got.OtherUnits, 1e-15)
 	assert.InDelta(t, s.TransferTail, got.TransferTail+got.OtherUnits, 1e-15)
 	assert.Less(t, got.Reversed, s.Reversed)
+	never := s
+	never.Reversed = 0
+	assert.Zero(t, outputRunSettings(never).Reversed, "as an ablation has it")
 	assert.Less(t, got.Reversed*(1-got.ReversedTail), s.Reversed*(1-s.ReversedTail)/2, "offsets times −1")
 	got.Whole, got.OtherUnits, got.TransferTail = s.Whole, s.OtherUnits, s.TransferTail
 	got.Reversed, got.ReversedTail = s.Reversed, s.ReversedTail

@@ -120,7 +120,7 @@ func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	// than the objective's: another unit, which is a part of the tail, and offsets times −1.
 	s.OtherUnits /= 4
 	s.TransferTail -= s.OtherUnits
-	s.Reversed, s.ReversedTail = 0.1, s.NoTransferTail
+	s.Reversed, s.ReversedTail = s.Reversed/1.5, s.NoTransferTail
 	return s
 }
 

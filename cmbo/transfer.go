@@ -92,7 +92,7 @@ const (
 	// up to less than 1/1.3 of theirs.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
-	// past task.
+	// past task, or that and [TransferReversed] share the mass.
 	TransferMisleads
 	// TransferReversed: at least 75 % of the mass lies on what was good there being bad here, as with
 	// losses taken for scores. The run goes by that, so that the past is of use again, but the first

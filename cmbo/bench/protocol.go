@@ -31,10 +31,11 @@ type Protocol struct {
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times
-	// −1, or "mirrored", turned over within the range of all, as errors are accuracies: they mislead; "penalized", the lowest tenth of each task's becomes a penalty, a thousand
-	// times their range below them; "compressed", they are as [cmbo.Learn] sees them; for a
-	// target in other units "shifted", 50 of their mean range lower, "lower" and "higher", three of
-	// it, "small" and "large", a thirtieth and thirty times of each.
+	// −1, or "mirrored", turned over within the range of all, as errors are accuracies: they mislead;
+	// "penalized", the lowest tenth of each task's becomes a penalty, a thousand times their range below
+	// them; "compressed", they are as [cmbo.Learn] sees them; for a target in other units "shifted", 50
+	// of their mean range lower, "lower" and "higher", three of it, "small" and "large", a thirtieth and
+	// thirty times of each.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.

@@ -211,7 +211,7 @@ func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 // Bhattacharyya's coefficient.
 func (p *affinePrior) reversed() [numAlternatives]alternative {
 	out, overlap := p.alternatives(p.s.ReversedTail), 1.0
-	if p.shift != 0 {
+	if p.shift != 0 { // shiftVar may be 0, too
 		overlap = math.Exp(-0.5 * p.shift / p.shiftVar * p.shift)
 	}
 	out[near].mean = -p.shift
