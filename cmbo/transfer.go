@@ -86,10 +86,10 @@ const (
 	TransferHelps
 	// TransferUnclear: less than that, and more than 25 %, or the past was of use for all that: the
 	// population ranks the points told as their values do, a correlation of the ranks of at least
-	// the deviation that chance gives it; or it ranks the better half of them so, or upside down
-	// where more of its mass is on that, and the run came to good values sooner than points drawn at
-	// random would, if each had the value of the nearest one told: its regrets up to each value add
-	// up to less than 1/1.3 of theirs.
+	// the deviation that chance gives it; or it ranks the better half of them so, or all of them
+	// upside down, and the run came to good values sooner than points drawn at random would, if each
+	// had the value of the nearest one told: its regrets up to each value add up to less than 1/1.3 of
+	// theirs.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
 	// past task, or that and [TransferReversed] share the mass.
@@ -137,7 +137,7 @@ type Transfer struct {
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
 	ranked bool     // the past ranks the points told as their values do
-	better int      // 1 where it ranks the better half of them so, else -1 where it does upside down and that has the larger mass
+	better int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
 	sooner bool     // the run came to good values sooner than chance does
 }
 
@@ -230,13 +230,13 @@ func (t Transfer) verdictWords() string {
 		}
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
-	if t.sooner && t.better < 0 {
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past upside down ranks them as "+
-			"they are: %.0f %% of the mass says "+reversedHere+", %.0f %% "+unlikeAny, 100*down, 100*none)
-	}
 	if t.sooner {
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and the past ranks them as they are, "+
-			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
+		past := "the past"
+		if t.better < 0 {
+			past = "the past upside down"
+		}
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
 	}
 	if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
@@ -320,14 +320,11 @@ func (m consulted) transfer(y []float64) Transfer {
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
 	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
-			half := better(y)
 			if mean := x.PriorMean(); mean != nil {
-				up, down := t.upright()
 				t.ranked = ranks(mean, y, 1)
-				mean, y := among(mean, half), among(y, half)
-				if ranks(mean, y, 1) {
+				if half := better(y); ranks(among(mean, half), among(y, half), 1) {
 					t.better = 1
-				} else if down > up && ranks(mean, y, -1) {
+				} else if ranks(mean, y, -1) {
 					t.better = -1
 				}
 			}
