@@ -26,7 +26,8 @@ var ErrBudget = errors.New("cmbo: the budget is spent")
 // The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the
 // share of the budget that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger,
 // Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). Logarithms of costs have a
-// model as other outputs have; as long as nothing is known, costs count as equal.
+// model as other outputs have; as long as nothing is known, or all that were told are equal, costs
+// count as equal.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }
@@ -47,7 +48,7 @@ func WithCost(cost func(x []float64) float64) Option {
 }
 
 // WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
-// [WithCost]), without a cost in evaluations; positive and finite. A candidate is proposed that has
+// [WithCost]), without a cost in evaluations, of which it pays for whole ones; positive and finite. A candidate is proposed that has
 // an even chance of costing at most what is left, by whose probability the acquisition is
 // multiplied; Ask fails with [ErrBudget] when there is none. What is enqueued is proposed as long as
 // anything is left. A trial that ended without telling its cost counts as the mean of the
@@ -112,45 +113,59 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 		return factor{}, err
 	}
 	n, _ := x.Dims()
-	costs := make([]float64, n) // their logarithms
+	g := factor{log: make([]float64, n), costPower: 1}
 	var f outputFit
+	modelled := false
 	if r.model == nil {
-		err = o.knownCosts(costs, x)
-	} else {
-		var ok bool
-		if f, ok, err = r.model.fitAt(ctx, o, x, pending); err != nil || !ok {
-			return factor{}, err
+		g.cost, err = o.knownCosts(x)
+	} else if f, modelled, err = r.model.fitAt(ctx, o, x, pending); err == nil && !modelled {
+		// As long as all costs that were told are equal, the others are taken to be so.
+		_, told := o.h.EncodedOutput(r.model.output.Name)
+		if len(told) == 0 {
+			return factor{}, nil
 		}
-		err = r.model.logCost(ctx, costs, x, &f)
+		g.cost = slices.Repeat(told[:1], n)
 	}
 	if err != nil {
 		return factor{}, err
 	}
-	g := factor{log: make([]float64, n), cost: exps(costs), costPower: 1}
+	logs := make([]float64, n) // of costs
+	if modelled {
+		if err := r.model.logCost(ctx, logs, x, &f); err != nil {
+			return factor{}, err
+		}
+		g.cost = exps(logs)
+	} else {
+		for i, c := range g.cost {
+			logs[i] = math.Log(c)
+		}
+	}
 	affords := make([]float64, n) // logarithms of probabilities
 	if o.config.budget > 0 {
-		if pending && r.model != nil {
+		if pending && modelled {
 			open, err := r.open(ctx, o, &f)
 			if err != nil {
 				return factor{}, err
 			}
 			remaining -= open
+		} else if pending && r.model != nil {
+			remaining -= float64(len(o.h.Pending())) * g.cost[0]
 		}
 		g.costPower = max(remaining, 0) / o.config.budget
-		if r.model != nil {
+		if modelled {
 			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(remaining)); err != nil {
 				return factor{}, err
 			}
 		} else {
 			for i, c := range g.cost {
-				if c > remaining {
+				if c-remaining > budgetRounding*o.config.budget {
 					affords[i] = math.Inf(-1)
 				}
 			}
 		}
 		g.within = exps(affords)
 	}
-	for i, l := range costs {
+	for i, l := range logs {
 		g.log[i] = float64(-g.costPower*l) + affords[i]
 	}
 	relate(g.log)
@@ -197,9 +212,10 @@ func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dens
 	return nil
 }
 
-// knownCosts writes the logarithms of the costs that are known beforehand at the rows of x, of
-// the user's own rows where x are the candidates or the pending points: decoded ones are rounded.
-func (o *draft) knownCosts(dst []float64, x *linalg.Dense) error {
+// knownCosts returns the costs that are known beforehand at the rows of x, of the user's own
+// rows where x are the candidates or the pending points: decoded ones are rounded.
+func (o *draft) knownCosts(x *linalg.Dense) ([]float64, error) {
+	costs := make([]float64, points.Len(x))
 	rows := o.rows()
 	if x != o.points {
 		rows = nil
@@ -209,21 +225,19 @@ func (o *draft) knownCosts(dst []float64, x *linalg.Dense) error {
 			}
 		}
 	}
-	for i := range dst {
+	for i := range costs {
 		var row []float64
 		var err error
 		if rows != nil {
 			row = rows[i]
 		} else if row, err = o.space.Decode(x.Row(i)); err != nil {
-			return err
+			return nil, err
 		}
-		c, err := o.knownCost(row)
-		if err != nil {
-			return err
+		if costs[i], err = o.knownCost(row); err != nil {
+			return nil, err
 		}
-		dst[i] = math.Log(c)
 	}
-	return nil
+	return costs, nil
 }
 
 // knownCost returns what an evaluation at a point costs by [WithCost], 1 without it.
@@ -268,13 +282,20 @@ func (o *draft) spent() (spent float64, err error) {
 	return spent, nil
 }
 
+// budgetRounding is the share of a budget that sums of costs may be off by: a tenth ten times is not one.
+const budgetRounding = 1e-9
+
 // remaining returns what is left of the budget, which may be less than 0; +Inf without one.
 func (o *draft) remaining() (float64, error) {
 	if o.config.budget == 0 {
 		return math.Inf(1), nil
 	}
 	spent, err := o.spent()
-	return o.config.budget - spent, err
+	left := o.config.budget - spent
+	if math.Abs(left) <= budgetRounding*o.config.budget {
+		left = 0
+	}
+	return left, err
 }
 
 // affordable is the least probability of costing at most what is left at which a candidate
@@ -333,10 +354,14 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 	return nil, err
 }
 
-// afford reports a budget that is spent.
+// afford reports a budget that is spent: of evaluations, one that has none left for a proposal.
 func (o *draft) afford() error {
 	remaining, err := o.remaining()
-	if err == nil && !(remaining > 0) {
+	spent := !(remaining > 0)
+	if o.config.cost == nil && o.h.CostOutput() == nil && o.reason() != ReasonEnqueued {
+		spent = remaining < 1
+	}
+	if err == nil && spent {
 		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-remaining), short(o.config.budget))
 	}
 	return err

@@ -801,11 +801,11 @@ func TestCostOfProposedRow(t *testing.T) {
 	ts, err := o.AskN(context.Background(), 12)
 	require.NoError(t, err)
 	d := o.draft()
-	got := make([]float64, len(ts))
-	require.NoError(t, d.knownCosts(got, d.h.EncodedPending()))
+	got, err := d.knownCosts(d.h.EncodedPending())
+	require.NoError(t, err)
 	other := 0
 	for i, trial := range ts {
-		assert.Equal(t, math.Log(trial.X[0]), got[i])
+		assert.Equal(t, trial.X[0], got[i])
 		back, err := s.Decode(d.h.EncodedPending().Row(i))
 		require.NoError(t, err)
 		if back[0] != trial.X[0] {
@@ -881,4 +881,62 @@ func TestCostOfPrior(t *testing.T) {
 	// The largest improvement per cost is not that of the largest improvement.
 	assert.GreaterOrEqual(t, u.PerCost, u.Next/u.Cost)
 	assert.Contains(t, u.String(), fmt.Sprintf("%.4g is spent", u.Spent))
+}
+
+// TestBudgetPaysExactly: a budget of so many equal costs pays for as many evaluations, however sums and logarithms round;
+// one of evaluations pays for whole ones, and for what is enqueued as long as anything is left.
+func TestBudgetPaysExactly(t *testing.T) {
+	ctx := context.Background()
+	line, err := UnitCube(1)
+	require.NoError(t, err)
+	evaluations := func(opts ...Option) (n int, o *Optimizer) {
+		o, err := New(line, append(opts, WithInitial(40))...)
+		require.NoError(t, err)
+		for ; ; n++ {
+			trial, err := o.Ask(ctx)
+			if err != nil {
+				require.ErrorIs(t, err, ErrBudget)
+				return n, o
+			}
+			require.NoError(t, o.Tell(trial.ID, trial.X[0]))
+		}
+	}
+	for _, c := range []float64{10, 0.1, 3, 7, 0.7, 1e-300, 1e300} {
+		for n := 1; n <= 20; n++ {
+			got, _ := evaluations(WithCost(func([]float64) float64 { return c }), WithBudget(c*float64(n)))
+			require.Equal(t, n, got, "%g", c)
+		}
+	}
+	for budget, want := range map[float64]int{0.5: 0, 1: 1, 2.5: 2, 2.999: 2, 3: 3} {
+		got, o := evaluations(WithBudget(budget))
+		require.Equal(t, want, got)
+		if budget == 2.5 {
+			require.NoError(t, o.Enqueue([]float64{0.5}))
+			_, err = o.Ask(ctx)
+			require.NoError(t, err)
+		}
+	}
+}
+
+// TestCostsToldEqual: as long as all costs told are equal, one of them or more, others are taken to be so, so that no
+// batch is larger than the budget pays for.
+func TestCostsToldEqual(t *testing.T) {
+	ctx := context.Background()
+	line, err := UnitCube(1)
+	require.NoError(t, err)
+	for _, told := range []int{1, 7} {
+		o, err := New(line, WithOutput("seconds", AsCost()), WithBudget(100), WithInitial(3))
+		require.NoError(t, err)
+		for range told {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, trial.X[0], Outputs{"seconds": 10}))
+		}
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.True(t, u.Cost == 10 || told == 1 && math.IsNaN(u.Cost), "one value has no scale: %v", u)
+		trials, err := o.AskN(ctx, 40)
+		require.NoError(t, err)
+		require.Len(t, trials, 10-told)
+	}
 }
