@@ -103,18 +103,33 @@ func noiseGiven(d Data, i int) bool {
 	return d.NoiseVariance != nil && d.NoiseVariance[i] > 0 && !(d.Estimated != nil && d.Estimated[i])
 }
 
-// told returns the values that proposals improve on: those told, or, where noise variances
-// were given, what the model makes of them, since the largest of noisy values says little.
+// told returns the values that proposals improve on, as the surrogate sees them: those told, or, where noise
+// variances were given, what the model makes of them, since the largest of noisy values says little.
 func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	noisy := false
 	for i := range d.Y {
 		noisy = noisy || noiseGiven(d, i)
 	}
-	if !noisy {
-		return d.Y, nil
+	if noisy {
+		mean, _, err := m.predict(ctx, d.X)
+		return mean, err
 	}
-	mean, _, err := m.predict(ctx, d.X)
-	return mean, err
+	seen := make([]float64, len(d.Y))
+	for i, y := range d.Y {
+		seen[i] = m.seen(y)
+	}
+	return seen, nil
+}
+
+// seen returns a value told as the surrogate sees it, in which low values may be closer together.
+func (m consulted) seen(v float64) float64 {
+	switch s := m.Surrogate.(type) {
+	case *hierarchicalRun:
+		return s.See(v)
+	case plainRun:
+		return s.See(v)
+	}
+	return v
 }
 
 // back brings a prediction back to where low values are as far apart as they are told.

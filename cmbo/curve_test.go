@@ -721,3 +721,89 @@ func TestCurvesOfTasks(t *testing.T) {
 		require.True(t, errors.As(err, &at), want)
 	}
 }
+
+// TestFitsOfOthersForgotten: without a prior a fit to what a stopped trial let expect does not serve as many other
+// values, so that a read in between changes nothing, and a restored run goes on as one that never stopped.
+func TestFitsOfOthersForgotten(t *testing.T) {
+	square, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	f := func(x []float64) float64 { return -(x[0] - 0.3) * (x[0] - 0.3) }
+	at := func(x []float64, step int) float64 { return f(x) + 0.02*x[1]/float64(step) }
+	run := func(seed uint64, restored bool) (asked [][]float64, resumed bool) {
+		o := newOptimizer(t, square, cmbo.WithCheckpoints(), cmbo.WithInitial(6), cmbo.WithSeed(seed))
+		for range 6 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			for step := 1; step <= 4; step++ {
+				_, err := o.Report(ctx, trial.ID, step, at(trial.X, step))
+				require.NoError(t, err)
+			}
+			require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+		}
+		two, err := o.AskN(ctx, 2)
+		require.NoError(t, err)
+		for step := 1; step <= 2; step++ {
+			_, err := o.Report(ctx, two[0].ID, step, 0.05+0.001*float64(step))
+			require.NoError(t, err)
+		}
+		require.NoError(t, o.TellStopped(ctx, two[0].ID))
+		_, err = o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(two[1].ID, f(two[1].X)))
+		if restored {
+			var b bytes.Buffer
+			require.NoError(t, o.Snapshot(&b))
+			o, err = cmbo.Restore(&b)
+			require.NoError(t, err)
+		}
+		for range 3 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			asked, resumed = append(asked, trial.X), resumed || trial.Resumes > 0
+		}
+		return asked, resumed
+	}
+	some := false
+	for seed := range uint64(3) {
+		want, resumed := run(seed+1, false)
+		got, _ := run(seed+1, true)
+		require.Equal(t, want, got)
+		some = some || resumed
+	}
+	require.True(t, some, "one that was stopped goes on")
+}
+
+// TestTransferCountsTold: what a stopped trial lets expect is no value told.
+func TestTransferCountsTold(t *testing.T) {
+	line, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	f := func(x float64) float64 { return -(x - 0.3) * (x - 0.3) }
+	var past []cmbo.Task
+	for k := range 4 {
+		one := cmbo.Task{ID: fmt.Sprint(k)}
+		rows, err := line.Sample(15, uint64(k))
+		require.NoError(t, err)
+		for _, x := range rows {
+			y := f(x[0])
+			one.X, one.Y = append(one.X, x), append(one.Y, y)
+			one.Curves = append(one.Curves, cmbo.Curve{Steps: []int{1, 2}, Values: []float64{y - 0.001*x[0], y - 0.0005*x[0]}})
+		}
+		past = append(past, one)
+	}
+	o := newOptimizer(t, line, cmbo.WithPrior(learn(t, line, past)))
+	for i := range 8 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		y := f(trial.X[0]) + 0.001*float64(i)
+		_, err = o.Report(ctx, trial.ID, 1, y)
+		require.NoError(t, err)
+		if i%3 == 1 {
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+		} else {
+			require.NoError(t, o.Tell(trial.ID, y))
+		}
+		got := transferOf(t, o)
+		require.Equal(t, len(o.Observations()), got.Values)
+		require.Equal(t, got.Values < 5, got.Verdict == cmbo.TransferTooEarly, "%v", got)
+	}
+}

@@ -326,7 +326,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		top = slices.Max(among(told, o.feasible()))
 		u.Expected, u.Most = 0, 0
 	}
-	level := o.config.userValue(&scale, top)
+	level := o.config.userValue(&scale, o.model.back(top))
 	u.Feasible = 0
 	for _, c := range []proposable{next, open} {
 		if len(c.free) == 0 {
@@ -355,7 +355,8 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 				continue
 			}
 			if below := 1 - unlikely/chance; below > 0 {
-				u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(mean[i]+sd[i]*special.NormQuantile(below)-top, 0)))
+				most := o.model.back(mean[i] + sd[i]*special.NormQuantile(below))
+				u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(most-o.model.back(top), 0)))
 			}
 			gain := score[i] * chance
 			if math.IsNaN(u.Cost) || gain > u.Expected {

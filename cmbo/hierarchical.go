@@ -139,6 +139,7 @@ func (r *hierarchicalRun) Bind(ctx context.Context, x *linalg.Dense) error {
 // Fit takes the values as they are, or their scores.
 func (r *hierarchicalRun) Fit(ctx context.Context, d Data) error {
 	r.pending = points.Len(d.Pending) > 0
+	r.Count(d.Feasible)
 	return gp.Marked(ctx, r.Run.Fit(ctx, d.X, d.Y, d.NoiseVariance, d.Pending))
 }
 
@@ -152,8 +153,10 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 // the point that is pending would be chosen again.
 func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
 	r.criterion = ""
-	_, improvement := f.(acq.EI)
-	if !improvement || math.IsNaN(best) {
+	e, improvement := f.(acq.EI)
+	if improvement && !math.IsNaN(best) {
+		best = e.Best // that of the data but for a fixed one
+	} else {
 		sd := make([]float64, len(dst))
 		if err := r.Predict(ctx, dst, sd, x); err != nil {
 			return err

@@ -30,6 +30,9 @@ const importancePoints = 2048
 //
 // M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
+	if err := o.made(); err != nil {
+		return nil, err
+	}
 	a, b := o.space.Pairs(importancePoints, rng.Stream(o.config.seed, "importance"))
 	return withModel(ctx, o, func() ([]Importance, error) {
 		d, _ := o.draft().data(false)

@@ -20,7 +20,8 @@ import (
 // model that its [Prior] was learned for, or with a plain Gaussian process. Its state is a log
 // of events (asked, told, failed, cancelled, observed, enqueued, fitted), so that the same
 // seed, options and sequence of events give the same proposals. Any number of trials may be
-// open, and answers may come in any order. A call that fails leaves the Optimizer as it was.
+// open, and answers may come in any order. A call that fails leaves the Optimizer as it was. New and
+// Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption].
 //
 // It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
 // Explain and their like) wait for each other, and Observe and Enqueue for them; a trial can be
@@ -238,6 +239,9 @@ func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
 // withoutValue adds outputs to an event that ends a trial without a value. A stop may lack them
 // all: what the evaluation has cost is not always known.
 func (o *Optimizer) withoutValue(e runlog.Event, outputs []Outputs) (runlog.Event, error) {
+	if err := o.made(); err != nil {
+		return e, err
+	}
 	for _, v := range outputs {
 		if err := v.applyObservation(&e); err != nil {
 			return e, fmt.Errorf("trial %d: %w", e.Trial, err)
@@ -265,6 +269,9 @@ func (o *Optimizer) close(id int, e runlog.Event) error {
 
 // with applies an event of an open trial, which event makes once it is known to be open.
 func (o *Optimizer) with(id int, event func() (runlog.Event, error)) error {
+	if err := o.made(); err != nil {
+		return err
+	}
 	return guard(func() error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
@@ -295,6 +302,9 @@ func checkOpen(h *runlog.Log, id int) error {
 // observed repeatedly. It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
 // [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
+	if err := o.made(); err != nil {
+		return err
+	}
 	x, err := o.space.Canonical(x)
 	if err != nil {
 		return err
@@ -342,6 +352,9 @@ func WithNoise(variance float64) ObservationOption {
 
 // observe validates the value of an event and applies the options.
 func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
+	if err := o.made(); err != nil {
+		return err
+	}
 	if err := o.config.checkValue(e.Y); err != nil {
 		return err
 	}
@@ -399,6 +412,9 @@ func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
 }
 
 func (o *Optimizer) predict(x []float64) (belief, error) {
+	if err := o.made(); err != nil {
+		return belief{}, err
+	}
 	u, err := o.space.Encode(x)
 	if err != nil {
 		return belief{}, err

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
@@ -649,5 +650,49 @@ func TestAskWhenContextEndsInModel(t *testing.T) {
 		_, err := o.Ask(done)
 		require.ErrorIs(t, err, context.Canceled, where)
 		require.Empty(t, o.Open())
+	}
+}
+
+// TestZeroOptimizer: calls of an Optimizer that nobody made say so.
+func TestZeroOptimizer(t *testing.T) {
+	var o cmbo.Optimizer
+	for name, call := range map[string]func() error{
+		"Ask":         func() error { _, err := o.Ask(ctx); return err },
+		"Tell":        func() error { return o.Tell(1, 2) },
+		"TellFailed":  func() error { return o.TellFailed(1) },
+		"TellStopped": func() error { return o.TellStopped(ctx, 1) },
+		"Cancel":      func() error { return o.Cancel(1) },
+		"Report":      func() error { _, err := o.Report(ctx, 1, 1, 2); return err },
+		"Observe":     func() error { return o.Observe([]float64{1}, 2) },
+		"Enqueue":     func() error { return o.Enqueue([]float64{1}) },
+		"Predict":     func() error { _, _, err := o.Predict([]float64{1}); return err },
+		"Importance":  func() error { _, err := o.Importance(ctx); return err },
+		"Transfer":    func() error { _, err := o.Transfer(ctx); return err },
+	} {
+		require.ErrorIs(t, call(), cmbo.ErrOption, name)
+		require.ErrorContains(t, call(), "a zero Optimizer; use New or Restore", name)
+	}
+}
+
+// TestFixedImprovement: with a prior as without one, EI over a fixed value is that.
+func TestFixedImprovement(t *testing.T) {
+	s, rows := grid(t, 5)
+	scores := func(f acq.Func) []float64 {
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, family(4, 10))), cmbo.WithAcquisition(f))
+		for i := range 3 {
+			require.NoError(t, o.Observe(rows[7*i], 100+float64(i)))
+		}
+		_, err := o.Ask(ctx)
+		require.NoError(t, err)
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		return step.Scores
+	}
+	told := scores(cmbo.EI())
+	require.Equal(t, told, scores(acq.EI{Best: 102}), "the best told")
+	low, high := scores(acq.EI{Best: 90}), scores(acq.EI{Best: 110})
+	for i := range told {
+		require.Greater(t, low[i], told[i])
+		require.Less(t, high[i], told[i])
 	}
 }

@@ -90,11 +90,19 @@ func (o *Optimizer) draft() *draft {
 	return &draft{Optimizer: o, h: o.h.Clone(), step: o.step}
 }
 
+// made reports an Optimizer that neither New nor Restore made.
+func (o *Optimizer) made() error {
+	if o.modelLock == nil {
+		return optionErrorf("a zero Optimizer; use New or Restore")
+	}
+	return nil
+}
+
 // lockModel waits until no other call uses the model, or until ctx, which is the caller's
 // code, is done. New makes the lock: none would be waited for for good.
 func (o *Optimizer) lockModel(ctx context.Context) error {
-	if o.modelLock == nil {
-		return optionErrorf("a zero Optimizer; use New or Restore")
+	if err := o.made(); err != nil {
+		return err
 	}
 	return guard(func() error {
 		select {
@@ -409,6 +417,9 @@ func (o *draft) data(pending bool) (Data, scaling.Values) {
 		}
 	}
 	d.NoiseVariance = s.NoiseVariances(d.RawNoiseVariance)
+	if o.config.limited() && o.h.Best(o.config.minimize) >= 0 {
+		d.Feasible = o.feasible()
+	}
 	if pending {
 		d.Pending = o.h.EncodedPending()
 	}
@@ -475,6 +486,9 @@ func (o *draft) draw(step int) {
 // must be a candidate. If its trial is cancelled, it is not enqueued again. It fails, changing
 // nothing, with [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
+	if err := o.made(); err != nil {
+		return err
+	}
 	x, _, err := o.space.Place(x)
 	if err != nil {
 		return err

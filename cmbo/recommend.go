@@ -149,7 +149,7 @@ func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
 		var k, sum float64
 		for _, n := range observations {
 			if j := row[n]; !noiseGiven(d, j) {
-				k, sum = k+1, sum+d.Y[j]-o.model.back(mean[i])
+				k, sum = k+1, sum+o.model.seen(d.Y[j])-mean[i]
 			}
 		}
 		worth[i] += sum / (k + 1)

@@ -35,4 +35,7 @@ type Data struct {
 	// Estimated says which values are estimates, each with its noise variance, of where
 	// evaluations that were stopped would have ended; nil for none of them.
 	Estimated []bool
+	// Feasible says which values hold all limits, among which proposals look for the best, where
+	// a run has limits and a value that does; nil elsewhere.
+	Feasible []bool
 }

@@ -216,7 +216,7 @@ func (f *Fits) At(
 func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, seed uint64) (Hyper, error) {
 	form := f.form(h.Kernel.NumParams())
 	for _, share := range f.Shares {
-		z, view := Look(y, share)
+		z, view := Look(y, nil, share)
 		if view == (View{}) {
 			continue
 		}

@@ -21,6 +21,9 @@ type Plain struct {
 	scale Scaling
 	fits  Fits
 
+	x          linalg.Dense // a copy of the latest observations, whose fits are kept
+	raw, given []float64    // their values, and noise variances
+
 	count  int       // observations the parameters were fitted to, -1 for none
 	params []float64 // log-parameters of the kernel, then of the noise variance, then the share of the view, if that is not 0
 	noise  float64   // noise variance in use, in the view
@@ -63,8 +66,10 @@ func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, sha
 
 // Fit conditions the process on the data, after a fit of its hyperparameters
 // where one is due. A fit depends on the observations it is made to alone, so
-// that it does not matter which of them were skipped.
+// that it does not matter which of them were skipped; those to others, such as what
+// a stopped trial let expect before it went on, are forgotten.
 func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
+	g.take(d)
 	if count := RefitCount(len(d.Y)); count != g.count {
 		if err := g.refit(ctx, d, count); err != nil {
 			return err
@@ -72,12 +77,29 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 	}
 	_, _, share := g.split(g.params)
 	var y []float64
-	y, g.view = Look(d.Y, share)
+	y, g.view = Look(d.Y, d.Feasible, share)
 	err := g.process.Extend(ctx, d.X, y, Noise(d.NoiseVariance, len(d.Y), g.noise))
 	if err == nil {
 		g.full, err = g.process.WithPending(ctx, d.Pending, g.noise)
 	}
 	return err
+}
+
+// take keeps a copy of data, and forgets what was fitted to others.
+func (g *Plain) take(d *space.Data) {
+	same := points.Same(&g.x, d.X)
+	for i := range same {
+		if g.raw[i] != d.Raw[i] || g.given[i] != d.RawNoiseVariance[i] {
+			same = i
+			break
+		}
+	}
+	g.x.Copy(d.X)
+	g.raw, g.given = append(g.raw[:0], d.Raw...), append(g.given[:0], d.RawNoiseVariance...)
+	g.fits.Forget(same)
+	if g.count > same {
+		g.count = -1
+	}
 }
 
 // refit sets the hyperparameters to those fitted to the first count
@@ -133,6 +155,9 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 
 // Back brings a value of what Predict predicts to where values are measured: see [View].
 func (g *Plain) Back(line float64) float64 { return g.view.back(line) }
+
+// See brings a value to where Predict predicts it: see [View].
+func (g *Plain) See(v float64) float64 { return g.view.low.At(v) }
 
 // NoiseVariance returns the noise variance in use, of values near the best.
 func (g *Plain) NoiseVariance() float64 {

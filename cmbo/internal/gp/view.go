@@ -21,15 +21,24 @@ type View struct {
 const fewestSeen = 8
 
 // Look returns values as a view shows them in which differences count in full down to a share
-// of their width below the best one: y and the zero View for a share of 0, for fewer than eight
-// values, and for values without a width.
-func Look(y []float64, share float64) ([]float64, View) {
+// of their width below the best one, of those that count, nil for all: y and the zero View for a share
+// of 0, for fewer than eight values, and for values without a width.
+func Look(y []float64, counts []bool, share float64) ([]float64, View) {
 	if share == 0 || len(y) < fewestSeen {
 		return y, View{}
 	}
 	low := scaling.LowOf(y, share)
 	if low.Near == 0 {
 		return y, View{}
+	}
+	if counts != nil {
+		best := math.Inf(-1)
+		for i, v := range y {
+			if counts[i] {
+				best = max(best, v)
+			}
+		}
+		low.Knee = best - low.Near
 	}
 	z, _ := low.Compress(y, nil)
 	s := scaling.Fit(scaling.ZScore, z)

@@ -16,7 +16,7 @@ import (
 func TestLook(t *testing.T) {
 	y := []float64{-40, -3, 0.2, 1, 0.9, -0.1, -7, 0.4, 0.95, -1}
 	for _, share := range []float64{1, 0.25} {
-		z, v := Look(y, share)
+		z, v := Look(y, nil, share)
 		var sum, square, slopes float64
 		for i, want := range y {
 			near, _ := v.Line(z[i], 1)
@@ -38,7 +38,7 @@ func TestLook(t *testing.T) {
 		y     []float64
 		share float64
 	}{{y, 0}, {y[:7], 1}, {[]float64{2, 2, 2, 2, 2, 2, 2, 2, 2}, 1}} {
-		z, v := Look(c.y, c.share)
+		z, v := Look(c.y, nil, c.share)
 		require.Equal(t, c.y, z)
 		require.Zero(t, v)
 		require.Zero(t, v.logSlopes(c.y))

@@ -146,8 +146,8 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 	sd := math.Sqrt(p.logScaleVar)
 	reach := min(3*sd, math.Log(maxRatio))
 	lo, hi := p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
-	if spread := deviation(y); spread > 0 {
-		l := math.Log(spread)
+	// A spread of next to nothing counts as none: the squares of its scales are no numbers.
+	if l := math.Log(deviation(y)); l > p.logScale-3*math.Log(maxRatio) {
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
 	} else if len(y) > 1 {
 		lo = p.logScale

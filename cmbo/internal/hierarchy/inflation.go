@@ -98,7 +98,7 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	if err := r.Predict(ctx, mean, sd, points.Pick(t.X, order[told:])); err != nil {
 		return nil, err
 	}
-	of, noise := m.lowOf(y[:told], given), r.NoiseVariance()
+	of, noise := m.lowOf(y[:told], r.best(y[:told], given)), r.NoiseVariance()
 	for i, v := range mean {
 		if variance := sd[i]*sd[i] + cmp.Or(given[told+i], noise); v < of.Knee && variance > 0 {
 			low = append(low, lowValue{(v - of.Knee) / of.Near, math.Sqrt(variance) / of.Near, (y[told+i] - of.Knee) / of.Near})

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -17,8 +18,12 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 		given = make([]float64, len(y))
 	}
 	if !r.s.Exact && !r.s.Whole {
-		y = scaling.RaiseLow(y, r.Model.affine.wide())
-		r.low = r.Model.lowOf(y, given)
+		far := math.Inf(1)
+		if r.counts != nil {
+			far = r.best(y, make([]float64, len(y)))
+		}
+		y = scaling.RaiseBelow(y, far, r.Model.affine.wide())
+		r.low = r.Model.lowOf(y, r.best(y, given))
 		y, given = r.low.Compress(y, given)
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
@@ -48,17 +53,13 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 }
 
 // lowOf returns what makes differences between low values of a run as small as those of the tasks
-// were made. The best value is one that is so beyond its noise. The run's values spread more
+// were made. The best value is given, one that is so beyond its noise. The run's values spread more
 // widely, as they come before they are compressed; those of more than OwnUnit times the tasks'
 // deviation are in a unit of their own. All values are seen anew when one of the two changes, so
 // that the unit does by powers of two and the knee by quarters of its distance from the best value.
-func (m *Model) lowOf(y, given []float64) scaling.Low {
+func (m *Model) lowOf(y []float64, best float64) scaling.Low {
 	if m.near == 0 || len(y) == 0 {
 		return scaling.Low{}
-	}
-	best := math.Inf(-1)
-	for i, v := range y {
-		best = max(best, v-math.Sqrt(given[i]))
 	}
 	spread := deviation(y)
 	least := spread / maxRatio / maxRatio
@@ -170,7 +171,7 @@ func (r *Run) rescale(unit float64) {
 	r.restart()
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
-			p.noise = v / r.u / r.u / unit / unit
+			p.noise = min(v/r.u/r.u/unit/unit, points.MaxValue)
 		}
 	}
 }
@@ -214,15 +215,21 @@ func (r *Run) weigh(ctx context.Context) error {
 	return nil
 }
 
-// deviation returns the population deviation of y, 0 if it is empty.
+// deviation returns the population deviation of y, 0 if it is empty. Squares are taken in units of the
+// largest distance from the first value, a power of two, so that none is lost.
 func deviation(y []float64) float64 {
-	var m, v float64
+	var m, v, top float64
 	for _, x := range y {
 		m += (x - y[0]) / float64(len(y))
+		top = max(top, math.Abs(x-y[0]))
 	}
+	if top == 0 {
+		return 0
+	}
+	_, e := math.Frexp(top)
 	for _, x := range y {
-		d := x - y[0] - m
+		d := math.Ldexp(x-y[0]-m, -e)
 		v += d * d / float64(len(y))
 	}
-	return math.Sqrt(v)
+	return math.Ldexp(math.Sqrt(v), e)
 }

@@ -183,7 +183,7 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) 
 }
 
 func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, best float64) error {
-	over, unit := r.low.At(best)/r.u-r.centre(), math.Log(r.u)
+	over, unit := best/r.u-r.centre(), math.Log(r.u)
 	_, err := r.sum(ctx, ks, dst, x, 0, func(w, mean, sd float64) float64 {
 		return w * sd * special.NormEI((mean-over)/sd)
 	}, func(w, mean, sd float64) float64 {

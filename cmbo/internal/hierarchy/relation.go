@@ -68,7 +68,15 @@ func (d *descriptor) kernel(length float64) func(a, b any) float64 {
 		return sum
 	}
 	both := func(a, b any) float64 { return math.Exp(-d.distance(a, b) / length) }
-	one := func(a any) float64 { return mean(func(b any) float64 { return both(b, a) }) }
+	ones := make(map[any]float64)
+	one := func(a any) float64 {
+		v, known := ones[a]
+		if !known {
+			v = mean(func(b any) float64 { return both(b, a) })
+			ones[a] = v
+		}
+		return v
+	}
 	none := sync.OnceValue(func() float64 { return mean(one) })
 	return func(a, b any) float64 {
 		switch {

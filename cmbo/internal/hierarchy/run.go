@@ -34,6 +34,7 @@ type Run struct {
 	low    scaling.Low // what makes differences between low values smaller
 	affine affinePrior // for values in it
 	given  []float64   // noise variances as told, 0 where none was
+	counts []bool      // see Count
 
 	pending []*point
 	values  []float64 // imagined of them, from the centre
@@ -105,6 +106,21 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	return r.await(ctx, pending)
 }
 
+// Count says among which of the values of the next Fit the best one is looked for, nil for all: those far below it
+// are seen as closer together.
+func (r *Run) Count(counts []bool) { r.counts = counts }
+
+// best returns the largest of the values that count, less a deviation of its noise where given holds that.
+func (r *Run) best(y, given []float64) float64 {
+	best := math.Inf(-1)
+	for i, v := range y {
+		if r.counts == nil || r.counts[i] {
+			best = max(best, v-math.Sqrt(given[i]))
+		}
+	}
+	return best
+}
+
 // await conditions the run on points whose values are awaited, each as evaluated with
 // the mean that those before it leave. Points that it has already stay.
 func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
@@ -134,7 +150,10 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 // Back returns a value of what Predict predicts, as far apart from others as values are told.
 func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 
-// LogImprovement writes the logarithm of the expected improvement over best at the
+// See returns a value that was told as close to others as those that Predict predicts.
+func (r *Run) See(v float64) float64 { return r.low.At(v) }
+
+// LogImprovement writes the logarithm of the expected improvement over best, as See has it, at the
 // rows of x: the mean of that of all hypotheses' parts, each with a narrow range of scales. The
 // mixture is far from normal after few values, and the improvement of its first two moments
 // would send the search where values may only be lower than they are predicted.

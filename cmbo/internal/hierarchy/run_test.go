@@ -1069,8 +1069,8 @@ func TestLowValuesOfARun(t *testing.T) {
 	require.InDelta(t, near, m.near, 1e-12)
 	x, y := uniform(r, 9, 2), []float64{1, -7, 2, 2.5, -20, 1.5, 4, 3, -2}
 	near = m.near * math.Exp(m.affine.logScale)
-	require.InDelta(t, 0, m.lowOf([]float64{0, near}, []float64{0, 0}).Knee, 0.26*near)
-	require.InDelta(t, -near/2, m.lowOf([]float64{0, near}, []float64{0, near * near / 4}).Knee, 0.01*near, "a value that may be better by its noise")
+	require.InDelta(t, 0, m.lowOf([]float64{0, near}, near).Knee, 0.26*near)
+	require.InDelta(t, -near/2, m.lowOf([]float64{0, near}, near/2).Knee, 0.01*near, "a value that may be better by its noise")
 	for _, unit := range []float64{1, 0.01, 1000} {
 		y := slices.Clone(y)
 		for i := range y {
@@ -1098,7 +1098,7 @@ func TestLowValuesOfARun(t *testing.T) {
 		predict := func(run *Run) (mean, sd, log []float64) {
 			mean, sd, log = make([]float64, 5), make([]float64, 5), make([]float64, 5)
 			require.NoError(t, run.Predict(ctx, mean, sd, c))
-			require.NoError(t, run.LogImprovement(ctx, log, c, 2*unit))
+			require.NoError(t, run.LogImprovement(ctx, log, c, run.See(2*unit)))
 			return mean, sd, log
 		}
 		for i := range len(y) {

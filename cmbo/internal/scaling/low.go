@@ -32,13 +32,17 @@ const apart = 10
 // Fewer than three values have no width, and fewer than eight none by themselves unless
 // the worst of them are penalties beyond doubt: see penalties. Where the others are all
 // equal, nothing but the width given tells them from penalties.
-func RaiseLow(y []float64, width float64) []float64 {
+func RaiseLow(y []float64, width float64) []float64 { return RaiseBelow(y, math.Inf(1), width) }
+
+// RaiseBelow is RaiseLow of values of which the best that counts is given, +Inf for the largest: to where values
+// begin that are far below it and all others.
+func RaiseBelow(y []float64, best, width float64) []float64 {
 	sorted := slices.Sorted(slices.Values(y))
-	best, shown, from := widthOf(sorted)
+	top, shown, from := widthOf(sorted)
 	few := len(y) < fewestValues
 	if k := penalties(sorted, width); k > from || few && k > 0 {
-		if best, shown, _ = widthOf(sorted[k:]); shown == 0 {
-			shown = best - sorted[k]
+		if top, shown, _ = widthOf(sorted[k:]); shown == 0 {
+			shown = top - sorted[k]
 		}
 		few = false
 	}
@@ -48,7 +52,7 @@ func RaiseLow(y []float64, width float64) []float64 {
 	if width = max(shown, width); width == 0 {
 		return y
 	}
-	limit := best - lowWidths*width
+	limit := min(best, top) - lowWidths*width
 	if !(slices.Min(y) < limit) {
 		return y
 	}
