@@ -95,7 +95,7 @@ const (
 	// past task, or that and [TransferReversed] share the mass.
 	TransferMisleads
 	// TransferReversed: at least 75 % of the mass lies on what was good there being bad here, as with
-	// losses taken for scores. The run goes by that, so that the past is of use again, but the first
+	// losses taken for scores, and the past does not rank the points told as their values do. The run goes by that, so that the past is of use again, but the first
 	// evaluations would have been better with its values turned over.
 	TransferReversed
 )
@@ -263,9 +263,17 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 
 // transfer sums up what the models have found out, that of the objective from d.
 func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
-	t := o.model.transfer(d.Y)
+	told := make([]bool, len(d.Y)) // and not what a stopped trial lets expect
+	var rows []int
+	for i := range told {
+		if told[i] = d.Estimated == nil || !d.Estimated[i]; told[i] {
+			rows = append(rows, i)
+		}
+	}
+	t := o.model.transfer(d.Y, told)
 	if t.Verdict == TransferMisleads && t.better != 0 {
-		regret, random := regrets(d.X, scaling.RaiseLow(d.Y, 0), o.everywhere(chancePoints, "verdict"))
+		y := scaling.RaiseLow(among(d.Y, told), 0)
+		regret, random := regrets(points.Pick(d.X, rows), y, o.everywhere(chancePoints, "verdict"))
 		if t.sooner = clearlySooner*regret < random; t.sooner {
 			t.Verdict = TransferUnclear
 		}
@@ -287,7 +295,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		}
 		of := Transfer{Values: len(f.scale.Z)}
 		if ok {
-			of = m.model.transfer(f.scale.Z)
+			of = m.model.transfer(f.scale.Z, nil)
 		}
 		if m.past != nil {
 			of.misfit = misfit(m.output, m.past.values())
@@ -306,8 +314,9 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	return t, nil
 }
 
-// transfer sums up what the model has found out from values.
-func (m consulted) transfer(y []float64) Transfer {
+// transfer sums up what the model has found out from values, those of y that were told, nil for all.
+func (m consulted) transfer(y []float64, told []bool) Transfer {
+	y = among(y, told)
 	t := Transfer{Values: len(y)}
 	x := as[Mixture](m)
 	if x == nil {
@@ -321,6 +330,7 @@ func (m consulted) transfer(y []float64) Transfer {
 	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
 		if t.Values >= verdictValues {
 			if mean := x.PriorMean(); mean != nil {
+				mean = among(mean, told)
 				t.ranked = ranks(mean, y, 1)
 				if half := better(y); ranks(among(mean, half), among(y, half), 1) {
 					t.better = 1

@@ -29,13 +29,17 @@ type remap struct {
 func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, error) {
 	m := &remap{space: s, from: make([]int, len(s.params)), fill: fill, snaps: c != nil}
 	if c != nil {
+		were := recorded
 		recorded, m.choices = slices.Clone(recorded), c.Choices
-		for i, p := range recorded {
+		for i, p := range were { // all at once: names may be swapped
 			now, renamed := c.Renamed[p.name]
 			if !renamed {
 				continue
 			}
-			if slices.ContainsFunc(recorded, func(q Param) bool { return q.name == now }) {
+			if slices.ContainsFunc(were, func(q Param) bool {
+				_, too := c.Renamed[q.name]
+				return q.name == now && !too
+			}) {
 				return nil, Errorf(ErrSpace, "it was recorded, and so was %q, which is renamed to it", p.name).of(now)
 			}
 			recorded[i].name = now

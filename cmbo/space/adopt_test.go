@@ -119,6 +119,21 @@ func TestAdoptChanges(t *testing.T) {
 	}
 }
 
+// TestAdoptRenamesAtOnce: names that are swapped or passed on are renamed whatever the order of the columns.
+func TestAdoptRenamesAtOnce(t *testing.T) {
+	adopt := func(to *Space, renamed map[string]string, recorded ...Param) [][]float64 {
+		got, _, err := to.Adopt([]Task{{ID: "old", Params: recorded, X: [][]float64{{0.25, 0.5}}, Y: []float64{1}}}, Changes{Renamed: renamed})
+		require.NoError(t, err)
+		return got[0].X
+	}
+	a, b, c := Float("a", 0, 1), Float("b", 0, 1), Float("c", 0, 1)
+	swap, on := map[string]string{"a": "b", "b": "a"}, map[string]string{"a": "b", "b": "c"}
+	require.Equal(t, [][]float64{{0.5, 0.25}}, adopt(spaceOf(t, a, b), swap, a, b))
+	require.Equal(t, [][]float64{{0.25, 0.5}}, adopt(spaceOf(t, a, b), swap, b, a))
+	require.Equal(t, [][]float64{{0.25, 0.5}}, adopt(spaceOf(t, b, c), on, a, b))
+	require.Equal(t, [][]float64{{0.5, 0.25}}, adopt(spaceOf(t, b, c), on, b, a))
+}
+
 // TestAdoptNothing: columns in another order that nobody declared, and tasks without a
 // row in the space, are errors that say so.
 func TestAdoptNothing(t *testing.T) {

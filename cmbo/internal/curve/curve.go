@@ -136,7 +136,9 @@ func (p *Past) Law(step int, to Scale, ofRun []Curve) Law {
 			for _, t := range p.tasks {
 				past.curves(t.Scale, t.curves, step)
 			}
-			p.laws[step] = past
+			if past.n > 0 { // of the steps that curves have, of which there are only so many
+				p.laws[step] = past
+			}
 		}
 		p.mu.Unlock()
 		if past.n > worth {

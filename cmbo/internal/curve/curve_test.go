@@ -384,4 +384,9 @@ func TestLawsOfSteps(t *testing.T) {
 		}()
 	}
 	wait.Wait()
+	kept := len(p.laws)
+	for step := range 100 {
+		p.Law(1000+step, p.Scale(0, 1), nil)
+	}
+	require.Len(t, p.laws, kept, "steps that no curve of the past has")
 }
