@@ -13,7 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// BenchmarkLearnWorkers runs Learn on one goroutine and on two; it sets GOMAXPROCS
+// BenchmarkLearnWorkers runs Learn of the paper's method on one goroutine and on two; it sets GOMAXPROCS
 // to their number.
 func BenchmarkLearnWorkers(b *testing.B) {
 	space, tasks := syntheticList(300, 6), syntheticTasks(60, 50, 6)
@@ -22,7 +22,7 @@ func BenchmarkLearnWorkers(b *testing.B) {
 			defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(workers))
 			b.ReportAllocs()
 			for b.Loop() {
-				if _, err := cmbo.Learn(ctx, space, tasks, cmbo.WithParallelism(workers)); err != nil {
+				if _, err := paper.Learn(ctx, space, tasks, paper.WithParallelism(workers)); err != nil {
 					b.Fatal(err)
 				}
 			}

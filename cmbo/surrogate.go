@@ -61,8 +61,8 @@ type Mixture interface {
 	Hypotheses() []Hypothesis
 	// PriorMean returns what past tasks in common expect of the points of Data.X before their
 	// values, in any unit; nil for nothing. By it a past is not called misleading that ranks
-	// points as their values do, or the better ones upside down where it holds so: see
-	// [TransferUnclear].
+	// points as their values do, or, in a run that came to good values soon, the better half of
+	// them, or all of them upside down: see [TransferUnclear].
 	PriorMean() []float64
 	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
 	// x, in any unit; nil where tasks are not known one by one.

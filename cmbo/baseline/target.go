@@ -10,7 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnPlainGP makes GP, the model that [cmbo.New] brings without a prior. See METHODS.md.
+// learnPlainGP makes GP, the model that [cmbo.New] brings without a prior but for its views. See METHODS.md.
 var learnPlainGP = alone(config{method: "GP", either: true}, func(dim int, seed uint64, c *config) cmbo.Surrogate {
 	return newTarget(dim, seed, c)
 })

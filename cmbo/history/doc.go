@@ -18,8 +18,8 @@
 // # Grammar
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB].
-// Its zero value but for the space is usable, and what its Write wrote its Read reads back bit for
-// bit. Inputs packed with gzip are for the caller to unpack, but for HPO-B's; files of other kinds
+// Its zero value but for the space is usable, and what the Write of CSV and JSONLines wrote their Read reads back
+// bit for bit. Inputs packed with gzip are for the caller to unpack, but for HPO-B's; files of other kinds
 // are answered with the way to convert them.
 //
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is

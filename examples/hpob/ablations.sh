@@ -47,7 +47,7 @@ storm gauntlet -space storm -splits 60 -targets 1
 dedisp gpu_kernels -space gpu-dedisp -splits 60 -targets 1'
 	;;
 *)
-	echo "choosing or reporting, not $group" >&2
+	echo "choosing, constants or reporting, not $group" >&2
 	exit 2
 	;;
 esac

@@ -47,7 +47,7 @@ func init() {
 		space, tasks := in.list(), in.tasks()
 		return &task{
 			run: func() {
-				_, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithParallelism(1))
+				_, err := paper.Learn(context.Background(), space, tasks, paper.WithParallelism(1))
 				must(err)
 			},
 			answer: none,
@@ -57,7 +57,7 @@ func init() {
 		register("goroutines", fmt.Sprintf("ours %d", workers), func(in *inputs) *task {
 			space, tasks := in.list(), in.tasks()
 			run := func() {
-				_, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithParallelism(workers))
+				_, err := paper.Learn(context.Background(), space, tasks, paper.WithParallelism(workers))
 				must(err)
 			}
 			t := &task{answer: none, extra: map[string]float64{}}
