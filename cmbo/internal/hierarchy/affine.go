@@ -131,28 +131,33 @@ type node struct {
 	log          float64 // log prior mass
 }
 
-// nodes covers the scales that the prior or the values told make possible; reversed is
-// the prior mass of negative scales. Values that are all equal would speak for a scale of
-// next to nothing, and nothing would then speak against the past, so as long as there is
-// no other value scales below the tasks' mean one are left out.
-//
-// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over
-// nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes
-// come closer as 1/√t, which keeps it below .004 as long as maxNodes suffice.
-func (p *affinePrior) nodes(y []float64, reversed float64) []node {
-	if p.exact {
-		return []node{{s: 1, s2: 1}}
-	}
-	sd := math.Sqrt(p.logScaleVar)
-	reach := min(3*sd, math.Log(maxRatio))
-	lo, hi := p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
+// span returns the logarithms of the scales that the prior or the values told make possible, the least and the
+// largest. Values that are all equal would speak for a scale of next to nothing, and nothing would then speak against
+// the past, so as long as there is no other value scales below the tasks' mean one are left out.
+func (p *affinePrior) span(y []float64) (lo, hi float64) {
+	reach := min(3*math.Sqrt(p.logScaleVar), math.Log(maxRatio))
+	lo, hi = p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
 	// A spread of next to nothing counts as none: the squares of its scales are no numbers.
 	if l := math.Log(deviation(y)); l > p.logScale-3*math.Log(maxRatio) {
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
 	} else if len(y) > 1 {
 		lo = p.logScale
 	}
-	closer := math.Sqrt(max(float64(len(y))/coarseValues, 1))
+	return lo, hi
+}
+
+// nodes covers the scales whose logarithms lie from lo to hi, for so many values; reversed is the prior mass of
+// negative ones.
+//
+// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over
+// nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes
+// come closer as 1/√t, which keeps it below .004 as long as maxNodes suffice.
+func (p *affinePrior) nodes(lo, hi float64, values int, reversed float64) []node {
+	if p.exact {
+		return []node{{s: 1, s2: 1}}
+	}
+	sd := math.Sqrt(p.logScaleVar)
+	closer := math.Sqrt(max(float64(values)/coarseValues, 1))
 	n := min(max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25), int(closer*maxNodes))
 	out := make([]node, 0, 2*n)
 	var total float64
@@ -164,6 +169,9 @@ func (p *affinePrior) nodes(y []float64, reversed float64) []node {
 		total += w
 		s := math.Exp(l)
 		out = append(out, node{s: s, s2: s * s, logS2: 2 * l, log: w})
+	}
+	if total == 0 { // all lie so far away; no number depends on the sum then
+		total = 1
 	}
 	for i, n := range out {
 		out[i].log = math.Log(n.log / total)

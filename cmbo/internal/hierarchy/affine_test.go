@@ -103,7 +103,7 @@ func TestAffineDeviations(t *testing.T) {
 func TestAffineNodes(t *testing.T) {
 	s := DefaultSettings(1)
 	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.04, s: &s}
-	require.Equal(t, []node{{s: 1, s2: 1}}, (&affinePrior{exact: true}).nodes([]float64{1, 2}, 0.1))
+	require.Equal(t, []node{{s: 1, s2: 1}}, nodesOf(&affinePrior{exact: true}, []float64{1, 2}, 0.1))
 	many := func(n int, y ...float64) []float64 { return slices.Repeat(y, n/len(y)) }
 	for name, c := range map[string]struct {
 		sd     float64
@@ -124,7 +124,7 @@ func TestAffineNodes(t *testing.T) {
 		"many and wide": {3, many(256, -3, 3), -9, 9, 130},
 	} {
 		p.logScaleVar = c.sd * c.sd
-		out := p.nodes(c.y, 0)
+		out := nodesOf(&p, c.y, 0)
 		require.Equal(t, c.n, len(out), name)
 		log := func(i int) float64 { return out[i].logS2 / 2 }
 		require.InDelta(t, p.logScale+c.lo, log(0), 1e-12, name)
@@ -147,7 +147,7 @@ func TestAffineNodes(t *testing.T) {
 		}
 		require.InDelta(t, 1, mass, 1e-12, name)
 
-		both := p.nodes(c.y, 0.3)
+		both := nodesOf(&p, c.y, 0.3)
 		require.Equal(t, 2*c.n, len(both), name)
 		for i, n := range out {
 			n.log += math.Log(0.7)

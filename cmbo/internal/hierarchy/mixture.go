@@ -138,32 +138,136 @@ func (r *Run) forgetPending() {
 	}
 }
 
-// settle weighs the members. Noise variances that came with values are in the
-// values' units, and the model's are the tasks': starting from the scale that the tasks
-// suggest, each pass finds the scale that the next one uses, until both agree. Where the
-// values spread more widely than any task's, that takes some.
+// settle weighs the members. Noise variances that came with values are in the values' units, and the
+// model's are the tasks', so that at a scale s of the target they are s² times smaller: for one scale the evidence is
+// exact, and it is found for scales a step apart, on both sides of the likeliest. At the mean of those the
+// members are weighed, and the evidence of the other nodes is corrected by what it lacks there.
 func (r *Run) settle(ctx context.Context, known bool) error {
-	if !known {
+	r.exact = nil
+	if !known || r.affine.exact {
+		if known {
+			r.rescale(1)
+		}
 		return r.weigh(ctx)
 	}
-	const passes, agreement = 12, 0.05
-	unit := r.affine.logScale
-	for range passes {
-		r.rescale(math.Exp(unit))
-		if err := r.weigh(ctx); err != nil {
+	const step, negligibly, most = 0.5, 20, 32 // of ln s; of logarithms of evidence, whose priors differ by less; scales
+	lo, hi := r.affine.span(r.z)
+	exact := &exactly{}
+	at := func(l float64) (total float64, err error) {
+		logs, total, err := r.evidenceAt(ctx, l)
+		exact.insert(l, total, logs)
+		return total, err
+	}
+	start := r.affine.logScale
+	top, err := at(start)
+	if err != nil {
+		return err
+	}
+	if l := math.Log(deviation(r.z)); l > lo && math.Abs(l-start) > step {
+		first := *exact
+		*exact = exactly{}
+		other, err := at(l)
+		if err != nil {
 			return err
 		}
-		var s2 float64
-		for _, k := range r.all {
-			s2 += k.mass * k.fit.all.s2
+		if other > top {
+			start, top = l, other
+		} else {
+			*exact = first
 		}
-		found := math.Log(s2) / 2
-		if math.Abs(found-unit) < agreement {
-			break
-		}
-		unit = found
 	}
-	return nil
+	for _, way := range []float64{-step, step} {
+		for l := start; way < 0 && l > lo+step/4 || way > 0 && l < hi-step/4; {
+			l = min(max(l+way, lo), hi)
+			total, err := at(l)
+			if err != nil {
+				return err
+			}
+			if top = max(top, total); len(exact.at) >= 3 && total < top-negligibly || len(exact.at) == most {
+				break
+			}
+		}
+	}
+	var mass, mean float64
+	for i, l := range exact.at {
+		w := math.Exp(exact.total[i] - top)
+		mass, mean = mass+w, mean+w*l
+	}
+	r.rescale(math.Exp(mean / mass))
+	r.exact = exact
+	return r.weigh(ctx)
+}
+
+// exactly is the evidence of scales by their logarithms, which rise: of each member with large being large and
+// with large being small, and of all.
+type exactly struct {
+	at, total []float64
+	logs      [][][2]float64
+}
+
+func (e *exactly) insert(l, total float64, logs [][2]float64) {
+	i, _ := slices.BinarySearch(e.at, l)
+	e.at, e.total, e.logs = slices.Insert(e.at, i, l), slices.Insert(e.total, i, total), slices.Insert(e.logs, i, logs)
+}
+
+// evidenceAt returns the evidence of one scale under each member, and that of all.
+func (r *Run) evidenceAt(ctx context.Context, l float64) (logs [][2]float64, total float64, err error) {
+	r.rescale(math.Exp(l))
+	logs = make([][2]float64, len(r.all))
+	if err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
+		k := r.all[i]
+		err := k.grow(r.pts, r.z, r.centre())
+		logs[i] = r.evidenceOf(k, l)
+		return err
+	}); err != nil {
+		return nil, 0, err
+	}
+	top, prior := math.Inf(-1), [2]float64{math.Log1p(-r.s.Reversed), math.Log(r.s.Reversed)}
+	for i, k := range r.all {
+		for sign := range prior {
+			top = max(top, logs[i][sign]+prior[sign]+k.log)
+		}
+	}
+	for i, k := range r.all {
+		for sign := range prior {
+			total += math.Exp(logs[i][sign] + prior[sign] + k.log - top)
+		}
+	}
+	return logs, top + math.Log(total), nil
+}
+
+// evidenceOf returns a member's evidence of one scale, large being large or small.
+func (r *Run) evidenceOf(k *member, l float64) (logs [2]float64) {
+	for sign, s := range [...]float64{math.Exp(l), -math.Exp(l)} {
+		one := []node{{s: s, s2: s * s, logS2: 2 * l}}
+		logs[sign] = r.affine.infer(&k.in, one, k.tail, r.centre()).evidence
+	}
+	return logs
+}
+
+// corrected returns the nodes for member i, whose evidence has the noise of one scale, with what it lacks of
+// the exact one: between scales of which this is known it is a + b·l + c·e^(−2l) in l = ln s, which it is where there
+// is no noise.
+func (r *Run) corrected(i int, nodes []node) []node {
+	at := r.exact.at
+	out := slices.Clone(nodes)
+	for n := range out {
+		l, sign := out[n].logS2/2, 0
+		if out[n].s < 0 {
+			sign = 1
+		}
+		j, _ := slices.BinarySearch(at, l)
+		j = min(max(j, 1), len(at)-2) // of the middle one of three
+		e := func(j int) float64 { return r.exact.logs[j][i][sign] }
+		h, k := at[j-1]-at[j], at[j+1]-at[j]
+		eh, ek := math.Expm1(-2*h), math.Expm1(-2*k)
+		dh, dk := e(j-1)-e(j), e(j+1)-e(j)
+		det := h*ek - k*eh
+		b, c := (dh*ek-dk*eh)/det, (h*dk-k*dh)/det
+		x := l - at[j]
+		out[n].log += e(j) + b*x + c*math.Expm1(-2*x) - r.evidenceOf(r.all[i], l)[sign]
+	}
+	return out
 }
 
 // rescale sets the noise variances given, for values of a scale.
@@ -186,11 +290,19 @@ func (r *Run) centre() float64 {
 
 // weigh conditions the members and computes their masses.
 func (r *Run) weigh(ctx context.Context) error {
-	nodes := r.affine.nodes(r.z, r.s.Reversed)
+	lo, hi := r.affine.span(r.z)
+	if r.exact != nil {
+		lo, hi = r.exact.at[0], r.exact.at[len(r.exact.at)-1]
+	}
+	nodes := r.affine.nodes(lo, hi, len(r.z), r.s.Reversed)
 	err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
 		k := r.all[i]
 		err := k.grow(r.pts, r.z, r.centre())
-		k.fit = r.affine.infer(&k.in, nodes, k.tail, r.centre())
+		own := nodes
+		if r.exact != nil {
+			own = r.corrected(i, nodes)
+		}
+		k.fit = r.affine.infer(&k.in, own, k.tail, r.centre())
 		return err
 	})
 	if err != nil {

@@ -35,6 +35,7 @@ type Run struct {
 	affine affinePrior // for values in it
 	given  []float64   // noise variances as told, 0 where none was
 	counts []bool      // see Count
+	exact  *exactly    // see settle, nil where no noise was given
 
 	pending []*point
 	values  []float64 // imagined of them, from the centre

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"context"
+	"maps"
 	"math"
 	"runtime"
 	"slices"
@@ -134,7 +135,7 @@ func TestScalesOfEqualValues(t *testing.T) {
 	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, s: &settings}
 	limits := func(y ...float64) (lo, hi, mass float64) {
 		lo = math.Inf(1)
-		for _, n := range p.nodes(y, 0.1) {
+		for _, n := range nodesOf(&p, y, 0.1) {
 			lo, hi, mass = min(lo, math.Abs(n.s)), max(hi, math.Abs(n.s)), mass+math.Exp(n.log)
 		}
 		return lo, hi, mass
@@ -173,7 +174,7 @@ func TestScalesOfManyValues(t *testing.T) {
 				scaled[i] *= k
 			}
 			in.yy, in.yu = in.yy*k*k, in.yu*k
-			nodes := p.nodes(scaled, 0)
+			nodes := nodesOf(&p, scaled, 0)
 			first, last := nodes[0].logS2/2, nodes[len(nodes)-1].logS2/2
 			fine := make([]node, 20001)
 			var total float64
@@ -221,7 +222,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
 		run := NewRun(m, settings, math.NaN(), 1, nil, nil)
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-		nodes := run.affine.nodes(run.z, run.s.Reversed)
+		nodes := nodesOf(&run.affine, run.z, run.s.Reversed)
 		all := join(x, cand)
 		parts := posteriors(t, run, cand, run.all)
 		n := rows(cand)
@@ -894,28 +895,72 @@ func TestKnownNoise(t *testing.T) {
 	}
 }
 
-// Noise that came with values is, in the tasks' units, what it is by the scale that
-// the posterior finds, to five per cent, however far the values spread.
-func TestNoiseInTheScaleFound(t *testing.T) {
-	r := rng.Stream(21, t.Name())
-	m := learn(t, makeTasks(21, 4, 8, 2, 0, 1), uniform(r, 8, 2), testSettings(2))
-	x := uniform(r, 4, 2)
-	y := []float64{-0.4, 1.1, 0.3, -0.9}
-	for times := 1. / 64; times < 256; times *= 1.08 {
-		wide := slices.Clone(y)
-		for i := range wide {
-			wide[i] *= times
+// TestKnownNoiseAgainstEachScale: scales and masses are those of the evidence of one scale after another, each with the
+// noise that was given divided by its square, whether that is what values have or not, and whatever the unit.
+func TestKnownNoiseAgainstEachScale(t *testing.T) {
+	ctx := context.Background()
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	for _, c := range []struct {
+		n                 int
+		noise, over, unit float64
+	}{
+		{40, 0.5, 0.5, 1}, {40, 0.5, 1, 1}, {40, 0.5, 2, 1}, {40, 2, 0.5, 1}, {40, 2, 1, 1}, {40, 2, 2, 1}, {40, 0.01, 1, 1}, {40, 0.01, 3, 300},
+		{8, 0.3, 1, 1}, {4, 0.3, 1, 1e-3}, {2, 1, 1, 1}, {1, 1, 1, 1}, {100, 0.1, 1, 1}, {100, 0.3, 0.7, 20},
+	} {
+		r := rng.Stream(4, t.Name())
+		x, y := uniform(r, c.n, 2), make([]float64, c.n)
+		for i := range y {
+			y[i] = c.unit * (family(r, x.Row(i), 1) + c.noise*r.NormFloat64())
 		}
-		given := 0.04 * times * times
-		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
-		require.NoError(t, run.Fit(ctx, x, wide, slices.Repeat([]float64{given}, 4), nil))
-		var s2 float64
-		for _, c := range run.all {
-			s2 += c.mass * c.fit.all.s2
+		s := m.Settings()
+		s.Whole, s.Reversed = true, 0.2
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
+		given := c.unit * c.noise * c.over
+		require.NoError(t, run.Fit(ctx, x, y, slices.Repeat([]float64{given * given}, c.n), nil))
+		got := make(map[bool][3]float64) // by whether it transfers: mass, that of large being small, and of ln s
+		moments := func(k *member, mass, reversed, s2 float64) {
+			g := got[k.transfers]
+			got[k.transfers] = [3]float64{g[0] + mass, g[1] + mass*reversed, g[2] + mass*s2}
 		}
-		for _, p := range run.pts {
-			used := given / (run.u * run.u * p.noise)
-			assert.InDelta(t, math.Log(s2)/2, math.Log(used)/2, 0.05, "%g times", times)
+		for _, k := range run.all {
+			moments(k, k.mass, k.fit.reversed, k.fit.all.s2)
+		}
+		have := maps.Clone(got)
+		clear(got)
+
+		nodes := nodesOf(&run.affine, run.z, s.Reversed)
+		top := math.Inf(-1)
+		logs := make([][]float64, len(nodes))
+		for i, at := range nodes {
+			run.rescale(math.Abs(at.s))
+			for _, k := range run.all {
+				require.NoError(t, k.grow(run.pts, run.z, run.centre()))
+				e := run.affine.infer(&k.in, []node{at}, k.tail, run.centre()).evidence + k.log
+				logs[i], top = append(logs[i], e), max(top, e)
+			}
+		}
+		var total float64
+		for i := range nodes {
+			for _, e := range logs[i] {
+				total += math.Exp(e - top)
+			}
+		}
+		for i, at := range nodes {
+			reversed := 0.0
+			if at.s < 0 {
+				reversed = 1
+			}
+			for j, k := range run.all {
+				moments(k, math.Exp(logs[i][j]-top)/total, reversed, at.s2)
+			}
+		}
+		for transfers, want := range got {
+			h := have[transfers]
+			require.InDelta(t, want[0], h[0], 0.02, "%v mass", c)
+			require.InDelta(t, want[1], h[1], 0.02, "%v reversed", c)
+			if want[0] > 0.1 {
+				require.InEpsilon(t, want[2]/want[0], h[2]/h[0], 0.2, "%v s², whose tail is cut off", c)
+			}
 		}
 	}
 }
