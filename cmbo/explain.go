@@ -342,7 +342,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		}
 		score := make([]float64, len(mean))
 		if known {
-			if err := o.improvement(ctx, score, mean, sd, c.x, &scale, top); err != nil {
+			if err := o.improvement(ctx, o.model, score, mean, sd, c.x, &scale, top); err != nil {
 				return u, err
 			}
 		}
@@ -399,10 +399,12 @@ func (u *Outlook) chances(factors []factor, candidate int) (chance, cost float64
 
 // improvement writes the expected improvement over the value that the model sees as best, in
 // the user's units, at the rows of x, where the model predicts mean and sd.
-func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *linalg.Dense, scale *scaling.Values, best float64) error {
+func (o *draft) improvement(
+	ctx context.Context, m consulted, dst, mean, sd []float64, x *linalg.Dense, scale *scaling.Values, best float64,
+) error {
 	f := acq.EI{Best: best}
 	if !o.config.positive {
-		by, _, err := o.model.score(ctx, dst, mean, sd, x, f, best)
+		by, _, err := m.score(ctx, dst, mean, sd, x, f, best)
 		if err != nil {
 			return err
 		}
@@ -414,11 +416,11 @@ func (o *draft) improvement(ctx context.Context, dst, mean, sd []float64, x *lin
 		}
 		return nil
 	}
-	level := o.config.userValue(scale, best)
+	level := o.config.userValue(scale, m.back(best))
 	worth := func(mean, sd float64) float64 {
 		return level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd)
 	}
-	if r := as[*hierarchicalRun](o.model); r != nil {
+	if r := as[*hierarchicalRun](m); r != nil {
 		return gp.Marked(ctx, r.Expect(ctx, dst, x, worth))
 	}
 	for i := range dst {

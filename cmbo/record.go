@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
@@ -109,7 +109,11 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 		if at < 0 || len(o.h.Observations)-len(before.h.Observations) > recordWindows[len(recordWindows)-1] {
 			return nil
 		}
-		b, _, ok, err := past.expect(ctx, before, x)
+		d, scale := before.data(false)
+		if !before.hasScale(d) {
+			return nil
+		}
+		gain, err := before.gain(ctx, past.model, d, &scale, x)
 		if err != nil {
 			return err
 		}
@@ -126,11 +130,8 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 				chance *= g.p[0]
 			}
 		}
-		if !ok {
-			return nil
-		}
 		best := before.h.Observations[at].Y
-		p := promise{expected: chance * o.config.expectedGain(b, best)}
+		p := promise{expected: chance * gain}
 		c := o.config
 		if runlog.Hold(c.outputs, e.Outputs) && scaling.Orient(e.Y, c.minimize) > scaling.Orient(best, c.minimize) {
 			p.gained = math.Abs(e.Y - best)
@@ -144,10 +145,21 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 	return past.promises, nil
 }
 
-// expectedGain returns the expected improvement of a value over best, in the user's units.
-func (c *runConfig) expectedGain(b belief, best float64) float64 {
-	if !b.log {
-		return acq.ExpectedImprovement(scaling.Orient(b.mean, c.minimize), b.sd, scaling.Orient(best, c.minimize))
+// gain returns the expected improvement of the value at x, in the user's units, that Outlook expects there.
+func (o *draft) gain(ctx context.Context, m consulted, d Data, scale *scaling.Values, x []float64) (float64, error) {
+	if err := m.Fit(ctx, d); err != nil {
+		return 0, err
 	}
-	return best * c.meanWorth(scaling.Orient(b.mean-math.Log(best), c.minimize), b.sd)
+	at := o.space.EncodeAll([][]float64{x})
+	mean, sd, err := m.predict(ctx, at)
+	if err != nil {
+		return 0, err
+	}
+	told, err := m.told(ctx, d)
+	if err != nil {
+		return 0, err
+	}
+	out := []float64{0}
+	err = o.improvement(ctx, m, out, mean, sd, at, scale, slices.Max(among(told, o.feasible())))
+	return out[0], err
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -100,8 +101,8 @@ func TestRestoreChecksPositive(t *testing.T) {
 	}
 }
 
-// Next is what is expected, times the share of promises kept, which are those of the
-// forecasts; a restored run says the same.
+// Next is what is expected, times the share of promises kept, which are what was expected at each point before
+// its value was told, in the unit in which the model sees values; a restored run says the same.
 func TestOutlookByRecord(t *testing.T) {
 	ctx := context.Background()
 	box, err := UnitCube(2)
@@ -117,9 +118,22 @@ func TestOutlookByRecord(t *testing.T) {
 		}
 		o, err := New(box, opts...)
 		require.NoError(t, err)
+		expected := make(map[int]float64) // by trial
 		for n := range 16 {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)
+			if d, scale := o.draft().data(false); o.draft().hasScale(d) && o.h.Best(true) >= 0 {
+				require.NoError(t, o.fit(ctx, d))
+				mean, sd, err := o.model.predict(ctx, box.EncodeAll([][]float64{trial.X}))
+				require.NoError(t, err)
+				told, err := o.model.told(ctx, d)
+				require.NoError(t, err)
+				top := slices.Max(among(told, o.draft().feasible()))
+				expected[trial.ID] = scale.Scale * acq.ExpectedImprovement(mean[0], sd[0], top)
+				if positive {
+					expected[trial.ID] = o.config.userValue(&scale, top) * o.config.meanWorth(scale.Scale*(mean[0]-top), scale.Scale*sd[0])
+				}
+			}
 			x := trial.X[0] - 0.3
 			var outputs Outputs
 			if kind == "limited" {
@@ -143,11 +157,7 @@ func TestOutlookByRecord(t *testing.T) {
 			for i, ob := range obs {
 				if at := i - (len(obs) - len(calibration.Forecasts)); at >= 0 {
 					f := calibration.Forecasts[at]
-					p := promise{acq.ExpectedImprovement(-f.Mean, f.SD, -best), max(best-ob.Y, 0)}
-					if positive {
-						s := math.Sqrt(math.Log1p(f.SD * f.SD / f.Mean / f.Mean))
-						p.expected = best * o.config.meanWorth(math.Log(best/f.Mean)+s*s/2, s)
-					}
+					p := promise{expected[f.Trial], max(best-ob.Y, 0)}
 					if kind == "limited" {
 						p.expected *= holds[ob.Trial]
 					}
