@@ -132,6 +132,18 @@ func (m consulted) seen(v float64) float64 {
 	return v
 }
 
+// seeing returns what seen and back do, for values in user's units that scale brings to the surrogate.
+func (m consulted) seeing(scale *scaling.Values) (low scaling.Low, steepest float64) {
+	switch s := m.Surrogate.(type) {
+	case *hierarchicalRun:
+		low, steepest = s.Seeing()
+	case plainRun:
+		low, steepest = s.Seeing()
+	}
+	low.Knee, low.Near = scale.Back(low.Knee, low.Near)
+	return low, steepest
+}
+
 // back brings a prediction back to where low values are as far apart as they are told.
 func (m consulted) back(v float64) float64 {
 	switch s := m.Surrogate.(type) {

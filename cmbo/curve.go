@@ -137,8 +137,13 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs)
 		if err != nil {
 			return struct{}{}, err
 		}
-		if l.Known() {
-			e.Y, e.Noise = o.config.estimate(l.Law, o.config.oriented(c.Values[n-1]))
+		a, known, err := d.look(ctx, id, c.Steps[n-1])
+		if err != nil {
+			return struct{}{}, err
+		}
+		v := o.config.oriented(c.Values[n-1])
+		if _, _, says := a.evidence(v); l.Known() && (says || !known) {
+			e.Y, e.Noise = o.config.estimate(l.Law, v)
 		}
 		return struct{}{}, o.close(id, e)
 	})
@@ -167,7 +172,21 @@ type curveUnit struct {
 	last  int // step of the completed curves, past ones too
 	known bool
 	scale curve.Scale
-	ends  map[int][2]float64 // by trial: mean and variance of the value expected
+	ends  map[int][2]float64 // by trial: mean and variance of the value expected, as the model sees it
+	// How the model sees values, and the logarithm of the steepest slope back.
+	low      scaling.Low
+	steepest float64
+}
+
+// seen brings a measurement of a value to how the model sees it.
+func (u *curveUnit) seen(v, variance float64) (float64, float64) {
+	slope := math.Exp(u.low.LogSlope(v))
+	return u.low.At(v), variance * slope * slope
+}
+
+// back brings moments back to values.
+func (u *curveUnit) back(mean, sd float64) (float64, float64) {
+	return u.low.BackFrom(mean, u.steepest), sd * u.low.SlopeFrom(mean, u.steepest)
 }
 
 // unit returns that of the log of a draft, in which ofRun ended.
@@ -208,6 +227,7 @@ func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, erro
 		u.ends = nil // what was not finished is begun anew
 		return u, err
 	}
+	u.low, u.steepest = o.model.seeing(&scale)
 	// The deviation of the value of a point drawn at random.
 	fit := scaling.Fit(scaling.ZScore, mean)
 	var within float64
@@ -218,15 +238,15 @@ func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, erro
 	for _, z := range fit.Z {
 		spread += z * z / float64(len(fit.Z))
 	}
-	u.scale, u.known = past.Scale(fit.Shift, math.Sqrt(fit.Scale*fit.Scale*spread+within)), true
+	u.scale, u.known = past.Scale(fit.Shift, math.Sqrt(fit.Scale*fit.Scale*spread+within), u.low), true
 	return u, nil
 }
 
 // unitPoints is the number of points at most on which the scale of a task's values is looked at.
 const unitPoints = 256
 
-// measurements returns the means and the variances of measurements at the rows of x, in the user's
-// units, large ones being good.
+// measurements returns the means and the variances of measurements at the rows of x as the model sees them, in the
+// user's units, large ones being good.
 func (o *draft) measurements(
 	ctx context.Context, d Data, scale scaling.Values, x *linalg.Dense,
 ) (mean, variance []float64, err error) {
@@ -292,8 +312,8 @@ func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 // values are good.
 type ahead struct {
 	law            curveLaw
-	mean, variance float64 // of the end, by the model of the objective alone
-	best           float64 // to beat
+	mean, variance float64 // of the end, by the model of the objective alone, as it sees values
+	best           float64 // to beat, likewise
 
 	checkpoints bool
 	remaining   int     // steps to the end, the present one not counted
@@ -307,7 +327,6 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 	if i < 0 || ctx.Err() != nil {
 		return a, false, ctx.Err()
 	}
-	a.best = o.config.oriented(o.h.Observations[i].Y)
 	if a.law, err = o.law(ctx, step); err != nil || !a.law.Known() {
 		return a, false, err
 	}
@@ -322,10 +341,12 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 		if err != nil {
 			return a, false, err
 		}
+		a.law.unit.low, a.law.unit.steepest = o.model.seeing(&scale)
 		end = [2]float64{mean[0], variance[0]}
 		ends[id] = end
 	}
 	a.mean, a.variance = end[0], end[1]
+	a.best, _ = a.law.unit.seen(o.config.oriented(o.h.Observations[i].Y), 0)
 	if a.checkpoints = o.config.checkpoints; a.checkpoints {
 		err = o.pace(ctx, &a, id, step)
 	}
@@ -360,10 +381,20 @@ func (a ahead) before() float64 {
 	return special.NormCDF((a.mean - a.best) / math.Sqrt(a.variance))
 }
 
+// evidence is that of the law as the model sees values. One of the floor says nothing where the model expects
+// worse.
+func (a ahead) evidence(y float64) (end, noise float64, ok bool) {
+	if end, noise, ok = a.law.Evidence(y); ok {
+		end, noise = a.law.unit.seen(end, noise)
+		ok = end <= a.mean || !a.law.Floored(y)
+	}
+	return end, noise, ok
+}
+
 // end returns what a value at the step makes of the end.
 func (a ahead) end(y float64) (mean, sd float64) {
 	mean, variance := a.mean, a.variance
-	if end, noise, ok := a.law.Evidence(y); ok {
+	if end, noise, ok := a.evidence(y); ok {
 		gain := variance / (variance + noise)
 		mean, variance = mean+gain*(end-mean), variance*(1-gain)
 	}
@@ -389,14 +420,14 @@ const (
 	freedom = 4
 )
 
-// foretold is end for who reads it.
+// foretold is end for who reads it, in the unit of values.
 func (a ahead) foretold(y float64) (mean, sd float64) {
 	a.variance *= tooSure
-	if end, noise, ok := a.law.Evidence(y); ok {
+	if end, noise, ok := a.evidence(y); ok {
 		far := min((end-a.mean)*(end-a.mean)/(a.variance+noise), points.MaxValue)
 		a.variance *= max(1, (freedom+far)/(freedom+1))
 	}
-	return a.end(y)
+	return a.law.unit.back(a.end(y))
 }
 
 // foresee completes the prospect of a trial whose curve has come to y.
@@ -458,7 +489,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 				good = m
 			}
 		}
-		if end, noise, ok := a.law.Evidence(y); ok {
+		if end, noise, ok := a.evidence(y); ok {
 			chance = special.NormCDF((end - a.mean) / math.Sqrt(a.variance+noise))
 		}
 		value = scaling.Orient(good, o.config.minimize)

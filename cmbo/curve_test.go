@@ -807,3 +807,39 @@ func TestTransferCountsTold(t *testing.T) {
 		require.Equal(t, got.Values < 5, got.Verdict == cmbo.TransferTooEarly, "%v", got)
 	}
 }
+
+// TestEndOfAPoorTrial: what Report and TellStopped make of a trial that is far from the best is in the unit of values, though
+// the model and the law of curves see low ones as closer together; a curve at the floor says nothing of one that
+// is expected to be worse.
+func TestEndOfAPoorTrial(t *testing.T) {
+	line, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	for name, f := range map[string]func(x float64) float64{
+		"bowl":     func(x float64) float64 { return (x - 0.3) * (x - 0.3) },
+		"explodes": func(x float64) float64 { return math.Exp(8 * math.Abs(x-0.3)) },
+	} {
+		o := newOptimizer(t, line, cmbo.WithMinimize())
+		early := func(x float64, i int) float64 { return 1.1 * f(x) * (1 + 0.1*math.Sin(float64(i*i))) }
+		for i := range 20 {
+			require.NoError(t, o.Enqueue([]float64{float64(i) / 19}))
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			_, err = o.Report(ctx, trial.ID, 1, early(trial.X[0], i))
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])))
+		}
+		for _, x := range []float64{0.5, 0.6, 0.75, 0.97} {
+			want := f(x)
+			require.NoError(t, o.Enqueue([]float64{x}))
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			p, err := o.Report(ctx, trial.ID, 1, 1.1*want)
+			require.NoError(t, err)
+			require.InEpsilon(t, want, p.Mean, 0.1, "%s at %g", name, x)
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+			after, _, err := o.Predict([]float64{x})
+			require.NoError(t, err)
+			require.InEpsilon(t, want, after, 0.1, "%s at %g", name, x)
+		}
+	}
+}

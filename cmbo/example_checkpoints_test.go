@@ -49,7 +49,7 @@ func ExampleWithCheckpoints() {
 	}
 	checkpoint := make(map[int]int) // by trial: the epoch after which it was stopped
 	spent := 0
-	for range 12 {
+	for range 18 {
 		trial, err := opt.Ask(ctx)
 		if err != nil {
 			panic(err)
@@ -81,16 +81,22 @@ func ExampleWithCheckpoints() {
 	fmt.Printf("%d epochs; loss %.3f\n", spent, found.Y)
 	// Output:
 	// lr 0.0147: epochs 1 to 20
-	// lr 0.1468: epochs 1 to 10
+	// lr 0.1468: epochs 1 to 9
+	// lr 1.0000: epochs 1 to 9
+	// lr 0.0464: epochs 1 to 12
+	// lr 0.0046: epochs 1 to 9
+	// lr 0.2154: epochs 1 to 10
+	// lr 0.0316: epochs 1 to 9
+	// lr 0.0681: epochs 1 to 9
+	// lr 0.0068: epochs 1 to 20
 	// lr 0.0001: epochs 1 to 10
-	// lr 0.0464: epochs 1 to 13
-	// lr 0.0316: epochs 1 to 10
-	// lr 0.0681: epochs 1 to 10
-	// lr 0.3162: epochs 1 to 10
-	// lr 1.0000: epochs 1 to 10
-	// lr 0.0215: epochs 1 to 10
-	// lr 0.4642: epochs 1 to 10
-	// lr 0.0215: epochs 11 to 11
-	// lr 0.6813: epochs 1 to 10
-	// 124 epochs; loss 0.039
+	// lr 0.0215: epochs 1 to 9
+	// lr 0.4642: epochs 1 to 9
+	// lr 0.6813: epochs 1 to 9
+	// lr 0.0100: epochs 1 to 20
+	// lr 0.0215: epochs 10 to 10
+	// lr 0.1000: epochs 1 to 9
+	// lr 0.3162: epochs 1 to 9
+	// lr 0.0046: epochs 10 to 10
+	// 184 epochs; loss 0.013
 }

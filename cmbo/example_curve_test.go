@@ -77,5 +77,5 @@ func ExampleOptimizer_Report() {
 	}
 	// Output:
 	// lr 0.01: 0.77
-	// lr 0.0002 stopped after 10 of 20 epochs
+	// lr 0.0002 stopped after 6 of 20 epochs
 }

@@ -98,8 +98,8 @@ func TestCurvesDecoded(t *testing.T) {
 	back, err := decode(p)
 	require.NoError(t, err)
 	require.NotNil(t, back.curves)
-	to := p.curves.Scale(1, 2)
-	assert.Equal(t, p.curves.Law(4, to, nil), back.curves.Law(4, back.curves.Scale(1, 2), nil))
+	to := p.curves.Scale(1, 2, scaling.Low{})
+	assert.Equal(t, p.curves.Law(4, to, nil), back.curves.Law(4, back.curves.Scale(1, 2, scaling.Low{}), nil))
 	assert.Equal(t, 8, back.curves.Last())
 	for text, spoil := range map[string]func(q *Prior){
 		"step 3 of a curve follows step 9": func(q *Prior) { q.told[2].curves[4].Steps = []int{1, 9, 3, 10} },
@@ -189,6 +189,10 @@ func TestProspectAhead(t *testing.T) {
 		assert.InDelta(t, special.NormCDF((a.mean-a.best)/math.Sqrt(a.variance)), a.before(), 1e-12)
 		end, noise, ok := a.law.Evidence(best.Y - 0.4*unit)
 		require.True(t, ok)
+		seen, seenNoise, _ := a.evidence(best.Y - 0.4*unit)
+		assert.Equal(t, o.model.seen(end), seen, "as the model sees it")
+		assert.InEpsilon(t, noise*math.Exp(2*u.low.LogSlope(end)), seenNoise, 1e-12)
+		end, noise = seen, seenNoise
 		m, sd := a.end(best.Y - 0.4*unit)
 		chance, stop := a.after(best.Y - 0.4*unit)
 		v := 1 / (1/a.variance + 1/noise)
@@ -200,7 +204,7 @@ func TestProspectAhead(t *testing.T) {
 		contradicted := make(map[bool]int)
 		for k := -8.0; k <= 8; k += 0.25 {
 			y := a.mean + k*math.Sqrt(a.variance)
-			end, noise, ok := a.law.Evidence(y)
+			end, noise, ok := a.evidence(y)
 			if !ok {
 				continue
 			}
@@ -212,11 +216,12 @@ func TestProspectAhead(t *testing.T) {
 			}
 			v := 1 / (1/own + 1/noise)
 			m, sd := a.foretold(y)
-			assert.InEpsilon(t, math.Sqrt(v), sd, 1e-9)
-			assert.InDelta(t, v*(a.mean/own+end/noise), m, 1e-9*math.Abs(end))
+			want := v * (a.mean/own + end/noise)
+			assert.InEpsilon(t, math.Sqrt(v)*u.low.SlopeFrom(want, u.steepest), sd, 1e-9)
+			assert.InDelta(t, o.model.back(want), m, 1e-9*(1+math.Abs(m)))
 		}
 		assert.Len(t, contradicted, 2)
-		m2, sd2 := ahead{mean: a.mean, variance: a.variance}.foretold(best.Y)
+		m2, sd2 := ahead{law: curveLaw{unit: &curveUnit{}}, mean: a.mean, variance: a.variance}.foretold(best.Y)
 		assert.Equal(t, a.mean, m2)
 		assert.InEpsilon(t, 1.2*math.Sqrt(a.variance), sd2, 1e-12)
 		for _, y := range []float64{1e149, -1e149} {

@@ -29,26 +29,36 @@ func (c *Curve) At(step int) (v float64, ok bool) {
 	return (1-w)*c.Values[i-1] + w*c.Values[i], true
 }
 
-// A Scale brings the values of a task to those of other tasks. Values below Floor count as
+// A Scale brings the values of a task, as Low sees them, to those of other tasks. What it sees below Floor counts as
 // Floor: that a loss diverges says that it is bad, not how bad.
-type Scale struct{ Shift, Unit, Floor float64 }
+type Scale struct {
+	Shift, Unit, Floor float64
+	Low                scaling.Low
+}
 
 // To brings a value to the scale.
-func (s Scale) To(v float64) float64 { return (max(v, s.Floor) - s.Shift) / s.Unit }
+func (s Scale) To(v float64) float64 { return (max(s.Low.At(v), s.Floor) - s.Shift) / s.Unit }
 
-// back returns the value at z on the scale.
+// back returns what Low sees at z on the scale.
 func (s Scale) back(z float64) float64 { return s.Shift + s.Unit*z }
+
+// raw brings moments of what Low sees to values.
+func (s Scale) raw(mean, variance float64) (float64, float64) {
+	slope := s.Low.SlopeFrom(mean, scaling.RaisedFrom)
+	return s.Low.Back(mean), variance * slope * slope
+}
 
 // Standardize returns the scale of a task by the values that its curves ended with, with the
 // differences between low ones made smaller as those that past tasks teach; ok is false if
 // they are all equal.
 func Standardize(ends []float64) (s Scale, ok bool) {
-	low, _ := scaling.CompressLow(ends, nil)
+	raised, l := scaling.LowOfTask(ends)
+	low, _ := l.Compress(raised, nil)
 	fit := scaling.Fit(scaling.ZScore, low)
 	if slices.Max(low) == slices.Min(low) {
 		return Scale{}, false
 	}
-	return Scale{fit.Shift, fit.Scale, slices.Min(low)}, true
+	return Scale{fit.Shift, fit.Scale, slices.Min(low), l}, true
 }
 
 // Evaluations are those of a past task: the values that all ended with, and the curves that
@@ -81,7 +91,7 @@ func Learn(tasks []Evaluations) *Past {
 		}
 		if s, ok := Standardize(t.Ends); ok {
 			p.tasks = append(p.tasks, scaled{s, t.Curves})
-			p.floor = min(p.floor, s.To(s.Floor))
+			p.floor = min(p.floor, (s.Floor-s.Shift)/s.Unit)
 		}
 	}
 	if len(p.tasks) == 0 {
@@ -90,8 +100,10 @@ func Learn(tasks []Evaluations) *Past {
 	return p
 }
 
-// Scale returns that of a new task whose ends have a mean and a deviation.
-func (p *Past) Scale(mean, sd float64) Scale { return Scale{mean, sd, mean + p.floor*sd} }
+// Scale returns that of a new task whose ends have a mean and a deviation, as low sees them.
+func (p *Past) Scale(mean, sd float64, low scaling.Low) Scale {
+	return Scale{mean, sd, mean + p.floor*sd, low}
+}
 
 // Last returns the largest step of the curves, 0 for none.
 func (p *Past) Last() (step int) {
@@ -191,7 +203,10 @@ const fewest = 5
 func (l Law) Known() bool { return l.n >= fewest }
 
 // End returns the mean and the variance of the end of a curve with a value at the step.
-func (l Law) End(v float64) (mean, variance float64) {
+func (l Law) End(v float64) (mean, variance float64) { return l.to.raw(l.end(v)) }
+
+// end is End as the scale's Low sees it.
+func (l Law) end(v float64) (mean, variance float64) {
 	z := l.to.To(v) - l.v
 	m := l.to.back(l.y + l.slope*z)
 	return m, l.to.Unit * l.to.Unit * l.residual * (1 + 1/l.n + z*z/l.svv)
@@ -201,20 +216,24 @@ func (l Law) End(v float64) (mean, variance float64) {
 // an error variance: times the normal distribution of all ends it gives that of [Law.End].
 // ok is false if it says less than that distribution.
 func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
-	mean, after := l.End(v)
+	mean, after := l.end(v)
 	before := l.to.Unit * l.to.Unit * l.ends
 	if !(after > 0 && 2*after <= before) {
 		return 0, 0, false
 	}
 	variance = 1 / (1/after - 1/before)
-	return variance * (mean/after - l.to.back(l.y)/before), variance, true
+	end, variance = l.to.raw(variance*(mean/after-l.to.back(l.y)/before), variance)
+	return end, variance, true
 }
+
+// Floored reports whether a value counts as the floor: it says that the end is that bad or worse.
+func (l Law) Floored(v float64) bool { return l.to.Low.At(v) <= l.to.Floor }
 
 // Range returns a value below all that tell more, and one that is far above what curves
 // show at the step.
 func (l Law) Range() (low, high float64) {
 	high = l.to.back(l.v + farAbove*math.Sqrt(l.svv/l.n))
-	return min(l.to.Floor, high), high
+	return l.to.Low.Back(min(l.to.Floor, high)), l.to.Low.Back(high)
 }
 
 // farAbove is a number of deviations that no value exceeds.

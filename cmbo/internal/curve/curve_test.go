@@ -6,6 +6,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,11 +62,11 @@ func TestLawIsWeightedLeastSquares(t *testing.T) {
 		tasks := []Evaluations{{Curves: draw(r, 30, 8, 100, 3)}, {Curves: draw(r, 20, 8, -5, 0.1)}, {Ends: []float64{1, 2, 3}}}
 		tasks[0].Ends, tasks[1].Ends = append(ends(tasks[0].Curves), 90, 91), ends(tasks[1].Curves)
 		var p *Past
-		to := Scale{7, 2, math.Inf(-1)}
+		to := Scale{Shift: 7, Unit: 2, Floor: math.Inf(-1)}
 		if past {
 			p = Learn(tasks)
 			require.Len(t, p.tasks, 2)
-			to = p.Scale(7, 2)
+			to = p.Scale(7, 2, scaling.Low{})
 			assert.Equal(t, 7+2*p.floor, to.Floor)
 		}
 		own := draw(r, 9, 8, 7, c.unit)
@@ -146,8 +147,8 @@ func TestLawUnits(t *testing.T) {
 	task := func(cs []Curve) Evaluations { return Evaluations{ends(cs), cs} }
 	p := Learn([]Evaluations{task(a), task(b)})
 	q := Learn([]Evaluations{task(in(a, 40, 0.01)), task(in(b, -3, 500))})
-	m1, v1 := p.Law(4, p.Scale(0, 1), own).End(0.5)
-	m2, v2 := q.Law(4, q.Scale(9, 30), in(own, 9, 30)).End(9 + 30*0.5)
+	m1, v1 := p.Law(4, p.Scale(0, 1, scaling.Low{}), own).End(0.5)
+	m2, v2 := q.Law(4, q.Scale(9, 30, scaling.Low{}), in(own, 9, 30)).End(9 + 30*0.5)
 	assert.InDelta(t, 9+30*m1, m2, 1e-9)
 	assert.InDelta(t, 900*v1, v2, 1e-8)
 }
@@ -157,7 +158,7 @@ func TestLawUnits(t *testing.T) {
 func TestLawIsCautious(t *testing.T) {
 	r := testutil.RNG(t)
 	own := draw(r, 12, 6, 0, 1)
-	to := Scale{0, 1, -4}
+	to := Scale{Shift: 0, Unit: 1, Floor: -4}
 	var none *Past
 	assert.False(t, none.Law(3, to, own[:4]).Known())
 	assert.True(t, none.Law(3, to, own[:5]).Known())
@@ -195,7 +196,7 @@ func TestLawIsCautious(t *testing.T) {
 // same, as far as their rounding leaves them.
 func TestLawOfShiftedValues(t *testing.T) {
 	own := draw(testutil.RNG(t), 12, 6, 0, 1)
-	to := Scale{0, 1, math.Inf(-1)}
+	to := Scale{Shift: 0, Unit: 1, Floor: math.Inf(-1)}
 	var none *Past
 	m1, v1 := none.Law(4, to, own).End(0.5)
 	for _, by := range []float64{-1e3, 1e2, 1e4} {
@@ -220,7 +221,7 @@ func TestEvidenceThatSaysLittle(t *testing.T) {
 		residual float64
 		ok       bool
 	}{{0.5, false}, {0.49, true}} {
-		l := Law{to: Scale{0, 1, math.Inf(-1)}, n: 100, svv: math.Inf(1), residual: c.residual, ends: 1}
+		l := Law{to: Scale{Shift: 0, Unit: 1, Floor: math.Inf(-1)}, n: 100, svv: math.Inf(1), residual: c.residual, ends: 1}
 		_, variance := l.End(0)
 		_, noise, ok := l.Evidence(0)
 		assert.Equal(t, c.ok, ok)
@@ -245,8 +246,11 @@ func TestStandardize(t *testing.T) {
 	}
 	assert.InDelta(t, 0, sum/10, 1)
 	assert.InDelta(t, 1, squares/10, 1)
-	assert.InDelta(t, 3, s.back(s.To(3)), 1e-12)
-	assert.Equal(t, s.To(s.Floor), s.To(-1e18))
+	for _, v := range []float64{3, 8, -2} {
+		back, _ := s.raw(s.back(s.To(v)), 0)
+		assert.InDelta(t, v, back, 1e-12)
+	}
+	assert.Equal(t, (s.Floor-s.Shift)/s.Unit, s.To(-1e18))
 }
 
 // A value that is the end is a measurement of it, and one of equal ends is none.
@@ -258,7 +262,7 @@ func TestEvidenceOfTheEnd(t *testing.T) {
 			own = append(own, Curve{[]int{1}, []float64{y}, y})
 		}
 		var none *Past
-		end, noise, ok := none.Law(1, Scale{1, 2, math.Inf(-1)}, own).Evidence(5)
+		end, noise, ok := none.Law(1, Scale{Shift: 1, Unit: 2, Floor: math.Inf(-1)}, own).Evidence(5)
 		assert.Equal(t, unit > 0, ok)
 		if ok {
 			assert.InDelta(t, 5, end, 1e-3)
@@ -281,7 +285,7 @@ func TestLawOfEqualValues(t *testing.T) {
 			mean, squares = mean+y/n, squares+y*y
 		}
 		var none *Past
-		l := none.Law(1, Scale{0, 1, math.Inf(-1)}, own)
+		l := none.Law(1, Scale{Shift: 0, Unit: 1, Floor: math.Inf(-1)}, own)
 		for _, v := range []float64{level, level + 1, -7} {
 			m, variance := l.End(v)
 			assert.InDelta(t, mean, m, 1e-12)
@@ -300,7 +304,7 @@ func TestRange(t *testing.T) {
 	var none *Past
 	for floor, want := range map[float64]float64{-3: -3, 100: 4 + 8*math.Sqrt(6)} {
 		// Values count as the floor below it, so the law is that of a lower one.
-		l := none.Law(1, Scale{3, 2, -3}, own)
+		l := none.Law(1, Scale{Shift: 3, Unit: 2, Floor: -3}, own)
 		l.to.Floor = floor
 		low, high := l.Range()
 		assert.InDelta(t, 4+8*math.Sqrt(6), high, 1e-12)
@@ -329,10 +333,10 @@ func TestPast(t *testing.T) {
 	for _, e := range tasks[:3] {
 		s, ok := Standardize(e.Ends)
 		require.True(t, ok)
-		floor = min(floor, s.To(s.Floor))
+		floor = min(floor, (s.Floor-s.Shift)/s.Unit)
 	}
 	assert.Less(t, floor, -0.5)
-	assert.Equal(t, Scale{10, 3, 10 + 3*floor}, p.Scale(10, 3))
+	assert.Equal(t, Scale{Shift: 10, Unit: 3, Floor: 10 + 3*floor}, p.Scale(10, 3, scaling.Low{}))
 }
 
 // Up to ten curves of the past count as curves of the run do, each as one, and more of them
@@ -344,7 +348,7 @@ func TestLawOfFewPastCurves(t *testing.T) {
 		s, ok := Standardize(ends(past))
 		require.True(t, ok)
 		p := Learn([]Evaluations{{ends(past), past}})
-		to := p.Scale(s.Shift, s.Unit)
+		to := p.Scale(s.Shift, s.Unit, s.Low)
 		var none *Past
 		got, same := p.Law(4, to, own), none.Law(4, to, append(past, own...))
 		assert.InDelta(t, min(n, 10)+4, got.n, 1e-12)
@@ -368,7 +372,7 @@ func TestLawsOfSteps(t *testing.T) {
 	want := make([]Law, 7)
 	for step := range want {
 		p := Learn(tasks)
-		want[step] = p.Law(step, p.Scale(0, 1), nil)
+		want[step] = p.Law(step, p.Scale(0, 1, scaling.Low{}), nil)
 	}
 	assert.False(t, want[0].Known())
 	p := Learn(tasks)
@@ -379,14 +383,14 @@ func TestLawsOfSteps(t *testing.T) {
 			defer wait.Done()
 			for i := range want {
 				step := (i*(2*k+1) + k) % len(want)
-				assert.Equal(t, want[step], p.Law(step, p.Scale(0, 1), nil))
+				assert.Equal(t, want[step], p.Law(step, p.Scale(0, 1, scaling.Low{}), nil))
 			}
 		}()
 	}
 	wait.Wait()
 	kept := len(p.laws)
 	for step := range 100 {
-		p.Law(1000+step, p.Scale(0, 1), nil)
+		p.Law(1000+step, p.Scale(0, 1, scaling.Low{}), nil)
 	}
 	require.Len(t, p.laws, kept, "steps that no curve of the past has")
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
@@ -155,6 +156,9 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 
 // Back brings a value of what Predict predicts to where values are measured: see [View].
 func (g *Plain) Back(line float64) float64 { return g.view.back(line) }
+
+// Seeing returns what makes differences between low values smaller, and the logarithm of the steepest slope back.
+func (g *Plain) Seeing() (low scaling.Low, steepest float64) { return g.view.low, g.view.steepest }
 
 // See brings a value to where Predict predicts it: see [View].
 func (g *Plain) See(v float64) float64 { return g.view.low.At(v) }

@@ -151,6 +151,9 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 // Back returns a value of what Predict predicts, as far apart from others as values are told.
 func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
 
+// Seeing returns what makes differences between low values smaller, and the logarithm of the steepest slope back.
+func (r *Run) Seeing() (low scaling.Low, steepest float64) { return r.low, scaling.RaisedFrom }
+
 // See returns a value that was told as close to others as those that Predict predicts.
 func (r *Run) See(v float64) float64 { return r.low.At(v) }
 

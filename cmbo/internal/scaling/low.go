@@ -15,8 +15,8 @@ const (
 	nearWidths = 0.75
 )
 
-// raisedFrom is how far below the knee a task's values come to lie, in Near, that RaiseLow raises.
-var raisedFrom = math.Log(lowWidths / nearWidths)
+// RaisedFrom is how far below the knee a task's values come to lie, in Near, that RaiseLow raises.
+var RaisedFrom = math.Log(lowWidths / nearWidths)
 
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
@@ -68,10 +68,16 @@ func RaiseBelow(y []float64, best, width float64) []float64 {
 // accordingly. How good points differ is what another task gains from; how bad ones do
 // would take most of the variance that is learned. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
+	y, l := LowOfTask(y)
+	return l.Compress(y, noise)
+}
+
+// LowOfTask returns the values of a task, raised as by RaiseLow, and what makes differences between low ones smaller.
+func LowOfTask(y []float64) ([]float64, Low) {
 	if y = RaiseLow(y, 0); len(y) < fewestValues {
-		return y, noise
+		return y, Low{}
 	}
-	return LowOf(y, nearWidths).Compress(y, noise)
+	return y, LowOf(y, nearWidths)
 }
 
 // A Low makes differences between low values smaller: one d·Near below Knee comes to lie
@@ -123,7 +129,7 @@ func (l Low) At(v float64) float64 {
 
 // Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a
 // task the slope rises no more.
-func (l Low) Back(low float64) float64 { return l.BackFrom(low, raisedFrom) }
+func (l Low) Back(low float64) float64 { return l.BackFrom(low, RaisedFrom) }
 
 // BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
 func (l Low) BackFrom(low, steepest float64) float64 {
@@ -133,6 +139,14 @@ func (l Low) BackFrom(low, steepest float64) float64 {
 	}
 	steep := min(d, steepest)
 	return l.Knee - l.Near*(math.Expm1(steep)+math.Exp(steep)*(d-steep))
+}
+
+// SlopeFrom returns the slope of BackFrom.
+func (l Low) SlopeFrom(low, steepest float64) float64 {
+	if d := (l.Knee - low) / l.Near; l.Near > 0 && d > 0 {
+		return math.Exp(min(d, steepest))
+	}
+	return 1
 }
 
 // NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if
