@@ -1,8 +1,10 @@
 package suggest
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"log"
 	"math"
 	"os"
 	"path/filepath"
@@ -86,5 +88,61 @@ func TestContext(t *testing.T) {
 	_, err = newService(dir).GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: newExperiment("context", "cores=3"), CurrentRequestNumber: 1})
 	if err == nil || !strings.Contains(err.Error(), "neither a prior nor a history") {
 		t.Errorf("%v", err)
+	}
+}
+
+// A metric that is not above 0, where values are positive, is a failure like one that is no number:
+// the experiment goes on. Whether they are is said by the setting or by the prior.
+func TestPositiveValues(t *testing.T) {
+	ctx := context.Background()
+	dir := t.TempDir()
+	writePrior(t, filepath.Join(dir, "positive.prior"), cmbo.WithMinimize(), cmbo.WithPositiveValues())
+	writePrior(t, filepath.Join(dir, "any.prior"), cmbo.WithMinimize())
+	m := newManager(t)
+	for _, c := range []struct {
+		settings []string
+		positive bool
+	}{
+		{nil, false},
+		{[]string{"prior", "any.prior"}, false},
+		{[]string{"positive_values", "true"}, true},
+		{[]string{"prior", "positive.prior"}, true},
+		{[]string{"prior", "positive.prior", "positive_values", "true"}, true},
+	} {
+		var said bytes.Buffer
+		s := New("cmbo", dir, nil, "", log.New(&said, "", 0))
+		s.DBManager = m.address
+		e := newExperiment(c.settings...)
+		e.Spec.EarlyStopping = &api.EarlyStoppingSpec{AlgorithmName: "cmbo"}
+		own := len(e.Spec.Algorithm.AlgorithmSettings)
+		var trials []*api.Trial
+		for range 2 {
+			reply, err := s.GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: e, Trials: trials, CurrentRequestNumber: 4})
+			if err != nil {
+				t.Fatalf("%q: %v", c.settings, err)
+			}
+			e.Spec.Algorithm.AlgorithmSettings = append(e.Spec.Algorithm.AlgorithmSettings[:own:own], reply.Algorithm.AlgorithmSettings...)
+			for i, y := range []float64{0.5, 0, -1, 2} {
+				name := fmt.Sprintf("%q-%d", c.settings, len(trials))
+				m.logs[name] = []string{"3", "0", fmt.Sprint(y)} // the 0 on the way is passed over
+				trials = append(trials, trialOf(name, reply.ParameterAssignments[i].Assignments, y))
+			}
+		}
+		if _, err := s.GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: e, Trials: trials, CurrentRequestNumber: 1}); err != nil {
+			t.Errorf("%q: %v", c.settings, err)
+		}
+		if _, err := s.GetEarlyStoppingRules(ctx, &api.GetEarlyStoppingRulesRequest{Experiment: e, Trials: trials, DbManagerAddress: m.address}); err != nil {
+			t.Errorf("%q: %v", c.settings, err)
+		}
+		for _, y := range []string{"0", "-1"} {
+			if got := strings.Contains(said.String(), `counts as failed: metric loss is "`+y+`"`); got != c.positive {
+				t.Errorf("%q: the metric %s: failed is %v; the log: %s", c.settings, y, got, said.String())
+			}
+		}
+		for _, y := range []string{"0.5", "2"} {
+			if strings.Contains(said.String(), `metric loss is "`+y+`"`) {
+				t.Errorf("%q: the metric %s counts as failed", c.settings, y)
+			}
+		}
 	}
 }

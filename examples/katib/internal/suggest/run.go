@@ -229,7 +229,7 @@ func (r *run) outcome(t *api.Trial) (float64, outcome) {
 				continue
 			}
 			y, err := number("the metric", m.GetValue())
-			if err == nil && -maxValue <= y && y <= maxValue {
+			if err == nil && -maxValue <= y && y <= maxValue && (!r.positive || y > 0) {
 				return y, told
 			}
 			r.logf("trial %q counts as failed: metric %s is %q", t.GetName(), metric, m.GetValue())

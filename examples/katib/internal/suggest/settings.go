@@ -29,7 +29,7 @@ type experiment struct {
 	state    string
 	limited  []string // further metrics that have to hold a limit
 	context  cmbo.Context
-	positive bool
+	positive bool // the objective is, as the setting or the prior says
 }
 
 // read reads an experiment. It fails with errors of the experiment.
@@ -223,6 +223,7 @@ func (s *Service) options(ctx context.Context, x *experiment,
 		return nil, nil, fmt.Errorf("%s %s: %w: one of it and the experiment minimises, the other maximises",
 			x.prior.kind, x.prior.place, cmbo.ErrPriorMismatch)
 	}
+	x.positive = prior.PositiveValues() // a run takes it over; the setting with a prior without it is refused
 	opts = append(slices.Clip(x.opts), cmbo.WithPrior(prior))
 	if x.context != nil {
 		opts = append(opts, cmbo.WithContext(x.context))
