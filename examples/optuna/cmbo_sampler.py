@@ -46,6 +46,8 @@ class CmboSampler(BaseSampler):
     names teach. Any number of processes may work on one study; deadline, in seconds, is when
     the service takes a trial back that nobody ends. Requests are repeated for
     patience seconds if the service is away.
+    With positive_values=True a trial whose value is not above 0 has failed. The service does
+    not tell of a study that its prior was learned so: give the option with such a prior, too.
     """
 
     def __init__(self, url: str = "http://127.0.0.1:8080", *, token: str | None = None, search_space: Space | None = None,
@@ -181,16 +183,19 @@ class CmboSampler(BaseSampler):
         # Beyond what the service takes a constraint is as broken, or holds as well, at the limit.
         return {name: min(max(float(v), -MOST), MOST) for name, v in zip(self._names, values)}
 
+    def _takes(self, y: float) -> bool:
+        """Whether the service takes a value; it refuses others for good."""
+        return abs(y) <= MOST and (y > 0 or not self._options.get("positive_values"))
+
     def _report(self, run: str, space: Space, trial: FrozenTrial, state: TrialState, values: Any) -> bool:
         """Tells what became of a trial, and whether it was evaluated as proposed.
         Requests have keys: repeated ones, also those of another process, are done
         once."""
-        y = values[0] if state == TrialState.COMPLETE and abs(values[0]) <= MOST else None
+        y = values[0] if state == TrialState.COMPLETE and self._takes(values[0]) else None
         outputs = self._outputs(trial)
         asked = trial.system_attrs.get(ATTR, {})
         if asked.get("study") == run:
-            # The objective may have taken other values, such as enqueued ones.
-            taken = all(trial.params.get(name) == v for name, v in asked["params"].items())
+            taken = _taken(trial, asked["params"])
             body: dict[str, Any] = {"outputs": outputs} if outputs and taken else {}
             end = ("fail" if y is None else "tell") if taken else "cancel"
             if end == "tell":
@@ -238,9 +243,9 @@ class CmboPruner(BasePruner):
     without past ones it takes five completed trials before it prunes. A trial that it has
     values of and that is pruned is told as stopped: its curve, not a failure, teaches.
     Values are in the unit and the direction of the objective's, and a step means the
-    same in all trials and past studies. A value that is not a number, or beyond ±1e150,
-    prunes its trial, which fails. Trials that the service did not propose, or that took
-    other values than it did, go on.
+    same in all trials and past studies. A value that is not a number, or beyond ±1e150, or not
+    above 0 with positive_values, prunes its trial, which fails. Trials that the service did
+    not propose, or that took other values than it did, go on.
     """
 
     def __init__(self, sampler: CmboSampler) -> None:
@@ -248,10 +253,10 @@ class CmboPruner(BasePruner):
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
         asked, step = trial.system_attrs.get(ATTR), trial.last_step
-        if asked is None or step is None or any(trial.params.get(name, v) != v for name, v in asked["params"].items()):
+        if asked is None or step is None or not _taken(trial, asked["params"]):
             return False
         y = trial.intermediate_values[step]
-        if not abs(y) <= MOST:
+        if not self._sampler._takes(y):
             if trial.system_attrs.get(REPORTED):  # it is a failure, whatever it has shown
                 study._storage.set_trial_system_attr(trial._trial_id, REPORTED, False)
             return True
@@ -265,6 +270,14 @@ class CmboPruner(BasePruner):
         if not trial.system_attrs.get(REPORTED):
             study._storage.set_trial_system_attr(trial._trial_id, REPORTED, True)
         return verdict["stop"]
+
+
+def _taken(trial: FrozenTrial, proposed: dict[str, Any]) -> bool:
+    """Whether a trial has what was proposed. The objective may have taken other values, such as
+    enqueued ones; a parameter that it has not suggested, or never does, has the proposed value
+    unless it is enqueued with another."""
+    params = trial.system_attrs.get("fixed_params", {}) | trial.params
+    return all(params.get(name, v) == v for name, v in proposed.items())
 
 
 def _refusal(e: urllib.error.HTTPError) -> ServiceError:

@@ -534,6 +534,74 @@ def test_a_value_beyond_the_service_s_counts_as_failed(service):
     CmboSampler(service.url, search_space=SPACE).learn("penalised", [study])
 
 
+def test_parameters_that_were_not_suggested_count_as_proposed(service):
+    """Most of the depths crash before the second parameter, and some depths have no use for it."""
+    space = {"depth": IntDistribution(1, 12), "rate": FloatDistribution(1e-5, 1, log=True)}
+
+    def f(trial):
+        depth = trial.suggest_int("depth", 1, 12)
+        if depth > 4:
+            raise MemoryError
+        if depth == 4:
+            raise optuna.TrialPruned
+        if depth == 3:
+            return 0.5
+        return depth + trial.suggest_float("rate", 1e-5, 1, log=True)
+
+    study = optuna.create_study(sampler=CmboSampler(service.url, search_space=space, seed=3))
+    trial = study.ask()
+    trial.suggest_int("depth", 1, 12)
+    study.tell(trial, state=TrialState.FAIL)
+    run = study.trials[0].system_attrs[ATTR]["study"]
+    for depth in (5, 4, 3):
+        post(service, f"studies/{run}/enqueue", {"x": [depth, 0.1]})
+    study.optimize(f, n_trials=12, catch=MemoryError)
+    told = {t["id"]: t for t in get(service, run, "/trials")["trials"]}
+    want = {TrialState.COMPLETE: "told", TrialState.FAIL: "failed", TrialState.PRUNED: "failed"}
+    for t in proposed(study):
+        got = told[t.system_attrs[ATTR]["trial"]]
+        assert got["status"] == want[t.state] and got.get("y") == t.value
+    assert [t.state for t in study.trials[:4]] == [TrialState.FAIL, TrialState.FAIL, TrialState.PRUNED, TrialState.COMPLETE]
+    points = [tuple(t.system_attrs[ATTR]["params"].items()) for t in study.trials]
+    assert len(set(points)) == len(points) == 13  # what has failed does not come back
+    # One that would have been another's is nobody's.
+    study.enqueue_trial({"rate": 0.03})
+    post(service, f"studies/{run}/enqueue", {"x": [12, 0.1]})
+    study.optimize(f, n_trials=1, catch=MemoryError)
+    assert get(service, run)["trials"]["cancelled"] == 1
+
+
+def test_values_that_are_not_positive_count_as_failed(service):
+    space = {"x": FloatDistribution(0, 1)}
+    task = {"id": "past", "x": [[0.1], [0.4], [0.9]], "y": [3, 0.5, 7]}
+    post(service, "priors", {"name": "positive", "space": {"params": [{"name": "x", "kind": "float", "lo": 0, "hi": 1}]},
+                             "tasks": [task], "minimize": True, "positive_values": True})
+
+    def f(trial):
+        x = trial.suggest_float("x", 0, 1)
+        trial.report(-1.0 if trial.number == 3 else 2 + x, 1)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+        trial.report(0.0 if trial.number == 4 else 1 + x, 2)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+        return {2: 0.0, 5: -1.0}.get(trial.number, x + 0.1)
+
+    for prior in (None, "positive"):
+        sampler = CmboSampler(service.url, search_space=space, prior=prior, seed=1, positive_values=True)
+        study = optuna.create_study(study_name=f"positive {prior}", sampler=sampler, pruner=CmboPruner(sampler))
+        for x, y in ((0.5, 0.6), (0.7, 0.0)):  # not of the service: the first is observed, the second is nothing
+            study.add_trial(optuna.trial.create_trial(params={"x": x}, distributions=space, value=y))
+        study.optimize(f, n_trials=6)
+        run = proposed(study)[0].system_attrs[ATTR]["study"]
+        assert [study.trials[i].value for i in (2, 5)] == [0, -1]
+        assert [t.state for t in study.trials[3:5]] == [TrialState.PRUNED] * 2
+        told = {t["id"]: t for t in get(service, run, "/trials")["trials"]}
+        status = [told[t.system_attrs[ATTR]["trial"]]["status"] for t in proposed(study)]
+        assert status == ["failed"] * 4 + ["told"] * 2
+        assert get(service, run)["observations"] == 3
+
+
 def test_what_goes_wrong_is_said(tmp_path, service):
     with pytest.raises(ValueError, match="search_space"):
         CmboSampler(service.url, prior="past")
