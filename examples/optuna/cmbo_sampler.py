@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import http.client
 import json
 import math
 import re
@@ -45,7 +46,7 @@ class CmboSampler(BaseSampler):
     is an output of the service's study with the limit 0, which past studies of the same
     names teach. Any number of processes may work on one study; deadline, in seconds, is when
     the service takes a trial back that nobody ends. Requests are repeated for
-    patience seconds if the service is away.
+    patience seconds if the service is away or its answer breaks off.
     With positive_values=True a trial whose value is not above 0 has failed. The service does
     not tell of a study that its prior was learned so: give the option with such a prior, too.
     """
@@ -224,12 +225,14 @@ class CmboSampler(BaseSampler):
         give_up = time.monotonic() + self._patience
         while True:
             try:
-                with urllib.request.urlopen(request, timeout=120) as reply:
-                    return json.load(reply)
-            except urllib.error.HTTPError as e:
-                if e.code != 503 or time.monotonic() > give_up:
-                    raise _refusal(e) from e
-            except OSError as e:  # the service is away: it may be starting again
+                try:
+                    with urllib.request.urlopen(request, timeout=120) as reply:
+                        return json.load(reply)
+                except urllib.error.HTTPError as e:
+                    if e.code != 503 or time.monotonic() > give_up:
+                        raise _refusal(e) from e
+            # The service is away, also while an answer or a refusal is read: it may be starting again.
+            except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as e:
                 if time.monotonic() > give_up:
                     raise ServiceError("unreachable", f"{self._url}: {e}") from e
             time.sleep(0.2)

@@ -11,6 +11,7 @@ import json
 import math
 import os
 import signal
+import socket
 import subprocess
 import threading
 import time
@@ -255,6 +256,45 @@ def test_an_answer_that_is_lost_counts_once(service, monkeypatch):
     run = studies[1].trials[0].system_attrs[ATTR]["study"]
     monkeypatch.undo()
     assert get(service, run)["trials"] == {"open": 0, "told": 4, "failed": 0, "cancelled": 0}
+
+
+def test_an_answer_that_breaks_off_is_asked_for_again():
+    full = b'HTTP/1.1 200 OK\r\n\r\n{"trials": []}'
+    refusal = b'HTTP/1.1 409 Conflict\r\n\r\n{"error": {"code": "no_candidates", "message": "none is left"}}'
+    broken = [
+        b'HTTP/1.1 20',
+        b'HTTP/1.1 200 OK\r\nContent-Length: 500\r\n\r\n{"trials": [',
+        b'HTTP/1.1 200 OK\r\n\r\n{"trials": [',
+        b'HTTP/1.1 200 OK\r\n\r\n{"trials": "\xc3',
+        b'HTTP/1.1 409 Conflict\r\nContent-Length: 500\r\n\r\n{"error": {"co',
+    ]
+    answers = [*broken, full, *broken[1:], refusal, *broken[1:]]
+    left = len(broken[1:])
+    listener = socket.create_server(("127.0.0.1", 0))
+
+    def serve():
+        while answers:
+            connection, _ = listener.accept()
+            with connection, connection.makefile("rb") as request:
+                while (line := request.readline()).strip():
+                    if line.lower().startswith(b"content-length:"):
+                        length = int(line.split()[1])
+                request.read(length)
+                connection.sendall(answers.pop(0))
+
+    threading.Thread(target=serve, daemon=True).start()
+    url = "http://%s:%d" % listener.getsockname()
+    sampler = CmboSampler(url)
+    assert sampler._post("studies/s/ask", {"n": 1}, "ask-1") == {"trials": []}
+    with pytest.raises(ServiceError, match="no_candidates: none is left"):
+        sampler._post("studies/s/ask", {"n": 1}, "ask-2")
+    assert len(answers) == left
+    sampler = CmboSampler(url, patience=-1)
+    for n in range(left, 0, -1):
+        with pytest.raises(ServiceError, match="unreachable"):
+            sampler._post("studies/s/ask", {"n": 1}, f"ask-{n}")
+        assert len(answers) == n - 1
+    listener.close()
 
 
 def test_processes_share_a_study(service):
