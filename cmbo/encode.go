@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"io"
+	"math"
 	"slices"
 	"strings"
 
@@ -162,6 +163,7 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 	l.Bytes, l.Entries = cmp.Or(l.Bytes, 256<<20), cmp.Or(l.Entries, 256<<20)
 	l.Tasks, l.TaskRows, l.TotalRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, 2000), cmp.Or(l.TotalRows, 200_000)
 	l.Points = cmp.Or(l.Points, 4000)
+	l.Bytes = min(l.Bytes, math.MaxInt64-1) // one byte more tells what is longer
 	return l, nil
 }
 

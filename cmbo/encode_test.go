@@ -211,7 +211,10 @@ func TestPriorLimits(t *testing.T) {
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*300*300), tt.name)
 		}
 	}
-	_, err := cmbo.PriorLimits{Tasks: -1}.Decode(ctx, bytes.NewReader(b))
+	most := int64(math.MaxInt64)
+	_, err := cmbo.PriorLimits{Bytes: most, Tasks: int(most), TaskRows: int(most), TotalRows: int(most), Points: int(most), Entries: most}.Decode(ctx, bytes.NewReader(b))
+	require.NoError(t, err)
+	_, err = cmbo.PriorLimits{Tasks: -1}.Decode(ctx, bytes.NewReader(b))
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	cancelled, cancel := context.WithCancel(ctx)
 	cancel()

@@ -336,7 +336,7 @@ func TestDecodeLearnerHoldsPasses(t *testing.T) {
 	addAll(t, l, append(fourTasks()[:2], fourTasks()[3]))
 	_, err = decodedLearner(t, l, PriorLimits{Tasks: 2})
 	require.ErrorIs(t, err, ErrLimit)
-	_, err = decodedLearner(t, l, PriorLimits{Tasks: 3})
+	_, err = decodedLearner(t, l, PriorLimits{Tasks: 3, Bytes: math.MaxInt64})
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, l.Encode(&b))

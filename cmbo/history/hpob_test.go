@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"reflect"
 	"runtime"
 	"slices"
@@ -254,6 +255,18 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	row := head + `0.1,3,"rbf",true,1` + "\n"
+	largest := history.Limits{
+		Bytes: math.MaxInt64, Line: math.MaxInt, Columns: math.MaxInt, Depth: math.MaxInt, Rows: math.MaxInt, String: math.MaxInt,
+	}
+	for text, read := range map[string]func(io.Reader) error{
+		row: csvOf(space, largest), `{"s": {"t": {"X": [[0.5]], "y": [[1]]}}}`: hpobOf(largest),
+		study0 + trial0 + setParam(0, "x", "0.25", unit) + tell(0, "2"): optunaOf(largest),
+		`{"config":{"lr":0.1,"depth":3,"kernel":"rbf","bias":true},"value":1}` + "\n": linesOf(space, largest),
+	} {
+		if err := read(strings.NewReader(text)); err != nil {
+			t.Errorf("%s: %v", text, err)
+		}
+	}
 	if err := csvOf(space, history.Limits{Columns: 5})(strings.NewReader(row)); err != nil {
 		t.Error(err)
 	}

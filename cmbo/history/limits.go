@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -40,6 +41,8 @@ func (l Limits) filled() (Limits, error) {
 	}
 	l.Line, l.Columns, l.Depth = cmp.Or(l.Line, 16<<20), cmp.Or(l.Columns, 1<<14), cmp.Or(l.Depth, 64)
 	l.Rows, l.String = cmp.Or(l.Rows, 1<<20), cmp.Or(l.String, 64<<10)
+	// Readers take one byte more, by which they tell what is longer.
+	l.Bytes, l.Line = min(l.Bytes, math.MaxInt64-1), min(l.Line, math.MaxInt-1)
 	return l, nil
 }
 
