@@ -59,6 +59,10 @@ func TestOptunaSeconds(t *testing.T) {
 	text.WriteString(setParam(6, "x", "0.5", unit) + `{"op_code":6,"trial_id":6,"state":1,"values":[3],"datetime_complete":"2026-03-01T10:01:00"}` + "\n")
 	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n" + setParam(7, "x", "0.75", unit))
 	text.WriteString(`{"op_code":6,"trial_id":7,"state":3,"values":null,"datetime_complete":"2026-03-01T10:00:02"}` + "\n")
+	// A trial that runs is not started again, and has begun when it did.
+	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n" + setParam(8, "x", "0.75", unit))
+	text.WriteString(`{"op_code":6,"trial_id":8,"state":0,"datetime_start":"2026-03-01T10:00:50"}` + "\n")
+	text.WriteString(`{"op_code":6,"trial_id":8,"state":1,"values":[4],"datetime_complete":"2026-03-01T10:01:30"}` + "\n")
 	got, err := history.Optuna{Seconds: "seconds"}.Read(strings.NewReader(text.String()))
 	if err != nil {
 		t.Fatal(err)
@@ -67,7 +71,7 @@ func TestOptunaSeconds(t *testing.T) {
 		t.Errorf("seconds of failures %v", v)
 	}
 	v := got.Tasks[0].Outputs["seconds"]
-	if len(v) != 7 || v[0] != 1.75 || v[5] != 1.75 || v[6] != 60 {
+	if len(v) != 8 || v[0] != 1.75 || v[5] != 1.75 || v[6] != 60 || v[7] != 90 {
 		t.Fatalf("seconds %v", v)
 	}
 	for _, missing := range v[1:5] {

@@ -117,13 +117,13 @@ func (t *trial) setState(j *journal, op *operation, line int) *RowError {
 	if state < 0 || state >= numStates {
 		return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(state))
 	}
-	t.mark(op)
 	if state == running && t.state == running {
 		return nil
 	}
 	if e := t.setValues(op.Values); e != nil {
 		return e
 	}
+	t.mark(op)
 	t.state, t.line = state, line
 	t.trim(j)
 	return nil

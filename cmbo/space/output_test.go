@@ -73,6 +73,22 @@ func TestTaskJSON(t *testing.T) {
 	var got Task
 	require.NoError(t, json.Unmarshal(b, &got))
 	assert.Equal(t, want, got)
+	// What is read into a task writes into none of which that was a copy, also if it fails.
+	next := `"id": "u", "noise_variance": [8], "curves": [{"steps": [5], "values": [8]}, {}], "context": {"cores": 8}, "params": [{"name": "c", "kind": "bool"}]`
+	earlier := got
+	for text, problem := range map[string]string{
+		`"y": [null]`: `task "u": row 0: "y" is null`, `"noise_variance": ["8"]`: `task "u": "noise_variance": json: cannot unmarshal string`,
+	} {
+		assert.ErrorContains(t, json.Unmarshal([]byte("{"+next+","+text+"}"), &got), problem)
+		assert.Equal(t, want, got)
+	}
+	require.NoError(t, json.Unmarshal([]byte("{"+next+"}"), &got))
+	assert.Equal(t, want, earlier)
+	want.ID, want.NoiseVariance, want.Curves = "u", []float64{8}, []Curve{{Steps: []int{5}, Values: []float64{8}}, {}}
+	want.Context, want.Params = Context{"cores": 8.0}, []Param{Bool("c")}
+	assert.Equal(t, want, got)
+	require.NoError(t, json.Unmarshal([]byte(`{"noise_variance": null, "curves": null, "context": null, "params": null}`), &got))
+	assert.Equal(t, Task{ID: "u", X: want.X, Y: want.Y, Failed: want.Failed}, got)
 }
 
 // Outputs are checked with their task and follow its rows to another space.

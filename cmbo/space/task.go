@@ -65,13 +65,21 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	to := plain(*t)
 	n := struct {
 		*plain
-		X      json.RawMessage `json:"x"`
-		Y      json.RawMessage `json:"y"`
-		Failed json.RawMessage `json:"failed"`
+		X             json.RawMessage `json:"x"`
+		Y             json.RawMessage `json:"y"`
+		NoiseVariance json.RawMessage `json:"noise_variance"`
+		Curves        json.RawMessage `json:"curves"`
+		Context       json.RawMessage `json:"context"`
+		Failed        json.RawMessage `json:"failed"`
+		Params        json.RawMessage `json:"params"`
 	}{plain: &to}
 	err := decode(b, &n)
 	if err == nil {
-		err = cmp.Or(numbers("x", n.X, &to.X), numbers("y", n.Y, &to.Y), numbers("failed", n.Failed, &to.Failed))
+		err = cmp.Or(
+			numbers("x", n.X, &to.X), numbers("y", n.Y, &to.Y), numbers("failed", n.Failed, &to.Failed),
+			anew("noise_variance", n.NoiseVariance, &to.NoiseVariance), anew("curves", n.Curves, &to.Curves),
+			anew("context", n.Context, &to.Context), anew("params", n.Params, &to.Params),
+		)
 	}
 	if err != nil {
 		return InTask(err, to.ID)
@@ -102,6 +110,23 @@ func (c *Curve) UnmarshalJSON(b []byte) error {
 		*c = Curve(to)
 	}
 	return err
+}
+
+// anew decodes a list or a map unless its key is missing. It does not write into the one that is
+// there, as encoding/json does: copies of a task share it.
+func anew[T any](name string, text json.RawMessage, to *T) error {
+	if text == nil {
+		return nil
+	}
+	var v T
+	if err := json.Unmarshal(text, &v); err != nil {
+		if errors.As(err, new(*json.UnmarshalTypeError)) {
+			err = fmt.Errorf("%q: %w", name, err)
+		}
+		return err
+	}
+	*to = v
+	return nil
 }
 
 // numbers decodes a list of numbers, or of lists of them, unless its key is missing. It fails
