@@ -126,7 +126,7 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 	defer o.unlockModel()
 	if out, err = guarded(do); errors.As(err, new(*PanicError)) {
 		o.stale, o.requirements, o.past = o.config.surrogate == nil, o.config.newRequirements(), nil
-		o.judged = nil
+		o.judged, o.curves = nil, curveUnit{}
 	}
 	return out, err
 }

@@ -122,13 +122,14 @@ func TestModelsMadeAnew(t *testing.T) {
 		}
 		ask()
 		model, requirements := o.model, o.requirements
-		o.past, o.judged = new(hindsight), new(hindsight)
+		o.past, o.judged, o.curves.ends = new(hindsight), new(hindsight), make(map[int][2]float64)
 		_, err = withModel(ctx, o, func() (int, error) { return 0, errors.New("no panic") })
 		require.Error(t, err)
 		assert.False(t, o.stale)
 		assert.Same(t, requirements[success], o.requirements[success])
 		assert.NotNil(t, o.past)
 		assert.NotNil(t, o.judged)
+		assert.NotNil(t, o.curves.ends)
 		ask()
 		assert.Equal(t, model, o.model)
 		_, err = withModel(ctx, o, func() (int, error) { panic("a bug") })
@@ -137,6 +138,7 @@ func TestModelsMadeAnew(t *testing.T) {
 		assert.NotSame(t, requirements[success], o.requirements[success])
 		assert.Nil(t, o.past)
 		assert.Nil(t, o.judged)
+		assert.Nil(t, o.curves.ends)
 		ask()
 		assert.False(t, o.stale)
 		if foreign {

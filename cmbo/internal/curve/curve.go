@@ -72,9 +72,10 @@ type Evaluations struct {
 type Past struct {
 	floor float64 // the lowest on the tasks' scales
 	tasks []scaled
+	steps map[int]bool // that curves report
 
 	mu   sync.Mutex
-	laws map[int]sums
+	laws map[int]sums // of some of these steps
 }
 
 type scaled struct {
@@ -84,7 +85,7 @@ type scaled struct {
 
 // Learn learns from past tasks, nil if none has curves and a scale. It keeps the curves.
 func Learn(tasks []Evaluations) *Past {
-	p := &Past{laws: make(map[int]sums)}
+	p := &Past{steps: make(map[int]bool), laws: make(map[int]sums)}
 	for _, t := range tasks {
 		if len(t.Curves) == 0 {
 			continue
@@ -92,6 +93,11 @@ func Learn(tasks []Evaluations) *Past {
 		if s, ok := Standardize(t.Ends); ok {
 			p.tasks = append(p.tasks, scaled{s, t.Curves})
 			p.floor = min(p.floor, (s.Floor-s.Shift)/s.Unit)
+			for _, c := range t.Curves {
+				for _, step := range c.Steps {
+					p.steps[step] = true
+				}
+			}
 		}
 	}
 	if len(p.tasks) == 0 {
@@ -148,7 +154,8 @@ func (p *Past) Law(step int, to Scale, ofRun []Curve) Law {
 			for _, t := range p.tasks {
 				past.curves(t.Scale, t.curves, step)
 			}
-			if past.n > 0 { // of the steps that curves have, of which there are only so many
+			// Steps between those that curves report may be without number, as milliseconds are.
+			if p.steps[step] {
 				p.laws[step] = past
 			}
 		}

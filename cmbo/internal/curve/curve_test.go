@@ -393,4 +393,18 @@ func TestLawsOfSteps(t *testing.T) {
 		p.Law(1000+step, p.Scale(0, 1, scaling.Low{}), nil)
 	}
 	require.Len(t, p.laws, kept, "steps that no curve of the past has")
+	for i := range past {
+		past[i].Steps = []int{10, 20, 30, 40, 50, 60}
+	}
+	apart := Learn(tasks)
+	for range 2 {
+		for step := range 70 {
+			l := apart.Law(step, apart.Scale(0, 1), nil)
+			require.Equal(t, step >= 10 && step <= 60, l.Known(), step)
+			if step%10 == 0 {
+				require.Equal(t, want[step/10], l)
+			}
+		}
+	}
+	require.Len(t, apart.laws, 6, "steps between those that a curve of the past reports")
 }

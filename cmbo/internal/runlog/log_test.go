@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -456,6 +457,37 @@ func TestBefore(t *testing.T) {
 		}
 		assert.Equal(t, want, got, "event %d", i)
 	}
+}
+
+// Values that a run cannot have are refused wherever a stored event has one.
+func TestValuesChecked(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	refused := errors.New("not positive")
+	positive := Checks{Value: func(y float64) error {
+		if y > 0 {
+			return nil
+		}
+		return refused
+	}}
+	for kind, rest := range map[string]string{
+		"told": `,"trial":1`, "observed": `,"x":[0.5]`, "reported": `,"trial":1,"step":2`, "stopped": `,"trial":1,"noise_variance":1`,
+	} {
+		for y, want := range map[float64]error{1: nil, -1: refused} {
+			h := NewLog(s)
+			h.Apply(Event{Kind: EventAsked, Trial: 1, Index: -1, X: []float64{0.5}})
+			h.Apply(Event{Kind: EventReported, Trial: 1, Step: 1, Y: 1})
+			before := h.Clone()
+			var e Stored
+			require.NoError(t, json.Unmarshal(fmt.Appendf(nil, `{"event":%q,"y":%g%s}`, kind, y, rest), &e))
+			require.ErrorIs(t, h.Restore(e, positive), want, kind)
+			require.Equal(t, want == nil, len(h.Events) > len(before.Events), kind)
+		}
+	}
+	h := NewLog(s)
+	h.Apply(Event{Kind: EventAsked, Trial: 1, Index: -1, X: []float64{0.5}})
+	h.Apply(Event{Kind: EventReported, Trial: 1, Step: 1, Y: 1})
+	require.NoError(t, h.Restore(Stored{Kind: "stopped", Trial: 1}, positive), "a stop that says nothing of the end has no value")
 }
 
 // A stored event that has a part which none of its kind has, or has not what each of its kind

@@ -104,6 +104,14 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 	return c.Fitted(params)
 }
 
+// checkValue reports a value, of whatever is told or reported, that the run cannot have.
+func (c Checks) checkValue(y float64) error {
+	if c.Value == nil {
+		return nil
+	}
+	return c.Value(y)
+}
+
 // Export returns the JSON form.
 func (e Event) Export() Stored {
 	out := Stored{Kind: forms[e.Kind].name, Trial: e.Trial, X: e.X, Noise: e.Noise, Outputs: e.Outputs, Params: e.Params,
@@ -168,16 +176,21 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	}
 	switch e.Kind {
 	case EventReported:
-		err = h.CheckReport(e.Trial, e.Step, e.Y)
+		if err = h.CheckReport(e.Trial, e.Step, e.Y); err == nil {
+			err = c.checkValue(e.Y)
+		}
 	case EventStopped:
 		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
 			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
 		}
 		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.checkEnd(e.Outputs))
+		if err == nil && s.Y != nil {
+			err = c.checkValue(e.Y)
+		}
 	case EventTold, EventObserved:
 		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.CheckValues(e.Outputs, false))
-		if err == nil && c.Value != nil {
-			err = c.Value(e.Y)
+		if err == nil {
+			err = c.checkValue(e.Y)
 		}
 	case EventFailed:
 		err = h.checkEnd(e.Outputs)
