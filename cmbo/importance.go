@@ -22,11 +22,12 @@ const importancePoints = 2048
 
 // Importance returns what the parameters are worth, in their order, by the variance of the
 // model's mean in the space, of the mean of the logarithm with [WithPositiveValues]; with the
-// hierarchical prior low values count as at the limit of [Learn]. Parameters vary independently
-// of each other, those of a list of candidates as their columns are distributed; one that no
-// value told varies has what its kernel's length gives it. Before there is a past or two
-// different values all shares are 0. It takes what [Optimizer.Predict] takes for 2048 points
-// and as many for each parameter, and fails with [ErrNumerical] or ctx.Err().
+// hierarchical prior low values count as at the limit of [Learn], and without a prior as closer
+// together where that explains the values better. Parameters vary independently of each other,
+// those of a list of candidates as their columns are distributed; one that no value told varies
+// has what its kernel's length gives it. Before there is a past or two different values all
+// shares are 0. It takes what [Optimizer.Predict] takes for 2048 points and as many for each
+// parameter, and fails with [ErrNumerical] or ctx.Err().
 //
 // M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {

@@ -51,7 +51,10 @@ func Fit(p Policy, y []float64) Values {
 	case MinMax:
 		if !(hi > lo) {
 			s.Shift = lo - 0.5
-			break
+			for i := range s.Z {
+				s.Z[i] = 0.5 // beyond 2^53 Shift is lo itself, and the difference 0
+			}
+			return s
 		}
 		s.Shift, s.Scale = lo, hi-lo
 	case Copula:

@@ -35,7 +35,12 @@ func TestScaleZScore(t *testing.T) {
 
 func TestScaleMinMaxAndNone(t *testing.T) {
 	require.Equal(t, []float64{0, 1, 0.25}, Fit(MinMax, []float64{-1, 3, 0}).Z)
-	require.Equal(t, []float64{0.5, 0.5}, Fit(MinMax, []float64{4, 4}).Z)
+	for _, y := range []float64{4, -1e17, points.MaxValue} {
+		s := Fit(MinMax, []float64{y, y})
+		require.Equal(t, []float64{0.5, 0.5}, s.Z)
+		back, _ := s.Back(0.5, 0)
+		require.Equal(t, y, back)
+	}
 	require.Equal(t, []float64{-1, 3, 0}, Fit(Raw, []float64{-1, 3, 0}).Z)
 }
 
