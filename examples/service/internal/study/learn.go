@@ -27,27 +27,18 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	digest, files, err := m.learn(ctx, space, &q.Learn)
+	digest, files, err := m.learn(ctx, space, &q.Learn, q.Name)
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	p, err := m.named(ctx, q.Name, digest)
+	p, err := m.Prior(ctx, digest)
 	p.Files = files
 	return p, err
 }
 
-// named gives a kept prior a name, if that is not empty.
-func (m *Manager) named(ctx context.Context, name, digest string) (PriorInfo, error) {
-	if name != "" {
-		if err := m.priors.bind(name, digest); err != nil {
-			return PriorInfo{}, err
-		}
-	}
-	return m.Prior(ctx, digest)
-}
-
-// learn learns a prior over a space and keeps it.
-func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (string, []api.FileReport, error) {
+// learn learns a prior over a space and keeps it, under a name if that is not empty.
+func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn,
+	name string) (string, []api.FileReport, error) {
 	opts, err := learnOptions(q, &m.limits)
 	if err != nil {
 		return "", nil, err
@@ -64,7 +55,7 @@ func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (s
 	if err != nil {
 		return "", nil, err
 	}
-	digest, err := m.priors.put(prior)
+	digest, err := m.priors.put(prior, name)
 	return digest, files, err
 }
 
@@ -249,11 +240,11 @@ func (m *Manager) Adopt(ctx context.Context, ref string, q *api.Adopt) (PriorInf
 	if err != nil {
 		return PriorInfo{}, nil, err
 	}
-	digest, err := m.priors.put(prior)
+	digest, err := m.priors.put(prior, q.Name)
 	if err != nil {
 		return PriorInfo{}, nil, err
 	}
-	p, err := m.named(ctx, q.Name, digest)
+	p, err := m.Prior(ctx, digest)
 	return p, a, err
 }
 
@@ -276,11 +267,11 @@ func (m *Manager) AddPrior(ctx context.Context, name string, b []byte) (PriorInf
 	case err != nil:
 		return PriorInfo{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
-	digest, err := m.priors.put(prior)
+	digest, err := m.priors.put(prior, name)
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	return m.named(ctx, name, digest)
+	return m.Prior(ctx, digest)
 }
 
 // Prior returns the prior of a name or a digest.

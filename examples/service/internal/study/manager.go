@@ -275,7 +275,7 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 		if err != nil {
 			return nil, h, err
 		}
-		if ref, _, err = m.learn(ctx, params, q.Learn); err != nil {
+		if ref, _, err = m.learn(ctx, params, q.Learn, ""); err != nil {
 			return nil, h, err
 		}
 	case q.Prior == "":

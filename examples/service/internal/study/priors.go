@@ -70,8 +70,12 @@ func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error)
 
 func (p *priors) file(digest string) string { return filepath.Join(p.dir, digest+priorSuffix) }
 
-// put keeps a prior and returns its digest.
-func (p *priors) put(prior *cmbo.Prior) (string, error) {
+// put keeps a prior, gives it a name, for good, if that is not empty, and returns its digest. A prior
+// stays once it is kept: one that is refused its name is not.
+func (p *priors) put(prior *cmbo.Prior, name string) (string, error) {
+	if name != "" && !validName(name) {
+		return "", ErrName
+	}
 	digest, err := prior.Digest()
 	if err != nil {
 		return "", err
@@ -82,40 +86,33 @@ func (p *priors) put(prior *cmbo.Prior) (string, error) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if _, ok := p.size[digest]; ok {
-		return digest, nil
-	}
-	if err := room("priors", len(p.size)+1, p.limits.Priors); err != nil {
-		return "", err
-	}
-	if err := disk.WriteFile(p.fs, p.file(digest), b.Bytes()); err != nil {
-		return "", err
-	}
-	p.size[digest], p.cache[digest] = b.Len(), prior
-	return digest, nil
-}
-
-// bind gives a kept prior a name, for good.
-func (p *priors) bind(name, digest string) error {
-	if !validName(name) {
-		return ErrName
-	}
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if d, ok := p.byName[name]; ok {
-		if d != digest {
-			return ErrNameTaken
+	named, bound := p.byName[name]
+	switch {
+	case name == "":
+		bound = true
+	case bound && named != digest:
+		return "", ErrNameTaken
+	case !bound:
+		if err := room("names of priors", len(p.byName)+1, p.limits.Priors); err != nil {
+			return "", err
 		}
-		return nil
 	}
-	if err := room("names of priors", len(p.byName)+1, p.limits.Priors); err != nil {
-		return err
+	if _, ok := p.size[digest]; !ok {
+		if err := room("priors", len(p.size)+1, p.limits.Priors); err != nil {
+			return "", err
+		}
+		if err := disk.WriteFile(p.fs, p.file(digest), b.Bytes()); err != nil {
+			return "", err
+		}
+		p.size[digest], p.cache[digest] = b.Len(), prior
 	}
-	if err := disk.WriteFile(p.fs, filepath.Join(p.names, name+nameSuffix), []byte(digest+"\n")); err != nil {
-		return err
+	if !bound {
+		if err := disk.WriteFile(p.fs, filepath.Join(p.names, name+nameSuffix), []byte(digest+"\n")); err != nil {
+			return "", err
+		}
+		p.byName[name] = digest
 	}
-	p.byName[name] = digest
-	return nil
+	return digest, nil
 }
 
 // resolve returns the digest that a name or a digest stands for. The lock is held.
@@ -238,7 +235,7 @@ func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
 	}
 	made = digest
 	if suited != prior {
-		if made, err = p.put(suited); err != nil {
+		if made, err = p.put(suited, ""); err != nil {
 			return nil, "", err
 		}
 		if made == digest {

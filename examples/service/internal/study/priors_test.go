@@ -67,6 +67,9 @@ func TestPriors(t *testing.T) {
 	if _, err := m.AddPrior(t.Context(), "a", encode(t, other)); !errors.Is(err, study.ErrNameTaken) {
 		t.Fatalf("a name was given to another prior: %v", err)
 	}
+	if _, err := m.AddPrior(t.Context(), "", encode(t, other)); err != nil {
+		t.Fatal(err)
+	}
 	for _, name := range []string{"A", "../a", "a.b", "_a", "a b", string(bytes.Repeat([]byte("a"), 64))} {
 		if _, err := m.AddPrior(t.Context(), name, encode(t, other)); !errors.Is(err, study.ErrName) {
 			t.Errorf("name %q: %v", name, err)
@@ -103,6 +106,51 @@ func TestPriors(t *testing.T) {
 	}
 	if b, err := m.EncodedPrior("a"); err != nil || !bytes.Equal(b, encode(t, want)) {
 		t.Fatal(err)
+	}
+}
+
+// A request that is refused its name keeps no prior, which nothing could remove; nor does one whose name there is
+// no room for.
+func TestRefusedNamesKeepNothing(t *testing.T) {
+	l := study.DefaultLimits()
+	l.Priors = 2
+	dir := t.TempDir()
+	m := open(t, study.Config{Dir: dir, Limits: l})
+	learn := func(name string, tasks int) (study.PriorInfo, error) {
+		return m.LearnPrior(t.Context(), &api.NewPrior{Name: name, Space: unitSpace(t), Learn: api.Learn{Tasks: pastTasks()[:tasks]}})
+	}
+	kept, err := learn("a", 2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	adopt := &api.Adopt{Name: "a", Space: wide, Changes: cmbo.Changes{Defaults: map[string]any{"y": 0.5}}}
+	for range 2 {
+		_, learned := learn("a", 1)
+		_, added := m.AddPrior(t.Context(), "a", encode(t, learnOther(t)))
+		_, _, adopted := m.Adopt(t.Context(), "a", adopt)
+		for what, err := range map[string]error{"learned": learned, "added": added, "adopted": adopted} {
+			if !errors.Is(err, study.ErrNameTaken) {
+				t.Errorf("%s: %v", what, err)
+			}
+		}
+	}
+	if again, err := learn("b", 2); err != nil || again.Digest != kept.Digest {
+		t.Fatal(err)
+	}
+	var full *study.LimitError
+	if _, err := learn("c", 1); !errors.As(err, &full) {
+		t.Errorf("a third name: %v", err)
+	}
+	files, err := os.ReadDir(filepath.Join(dir, "priors"))
+	if err != nil || len(files) != 1 || len(m.Priors()) != 1 {
+		t.Errorf("%d files and %d priors, want the one that has names (%v)", len(files), len(m.Priors()), err)
+	}
+	if _, err := learn("", 1); err != nil {
+		t.Errorf("a second prior has no room: %v", err)
 	}
 }
 
