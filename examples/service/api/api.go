@@ -496,9 +496,9 @@ type BestReply struct {
 // Ask is the body of a request for trials; N is 1 if it is not given.
 type Ask struct {
 	N *int `json:"n,omitempty"`
-	// DeadlineSeconds is how long the trials may take. One that is still open
-	// then ends by itself, as OnDeadline says: "cancel", which is the default
-	// and gives its point back, or "fail", as if its evaluation had crashed.
+	// DeadlineSeconds is how long the trials may take from when they are opened. One
+	// that is still open then ends by itself, as OnDeadline says: "cancel", which is the
+	// default and gives its point back, or "fail", as if its evaluation had crashed.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	OnDeadline      string   `json:"on_deadline,omitempty"`
 }

@@ -63,7 +63,7 @@ func do(ctx context.Context, s *study.Study, key string, op twin.Op) (opened []a
 	case "observe":
 		_, again, err = s.Observe(ctx, q, op.X, study.Measured{Y: op.Y, Noise: op.Noise})
 	default:
-		r, again, err = s.Ask(ctx, q, op.N, study.Deadline{})
+		r, again, err = s.Ask(ctx, q, op.N, nil)
 		for _, id := range r.Trials {
 			tr, _ := s.Trial(id)
 			opened = append(opened, wire(tr))

@@ -46,7 +46,7 @@ func slowStudy(t *testing.T, m *study.Manager, rng *rand.Rand, id string) (s *st
 			next++
 		}
 	}
-	r, _, err := s.Ask(t.Context(), study.Request{}, 2, study.Deadline{})
+	r, _, err := s.Ask(t.Context(), study.Request{}, 2, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -65,7 +65,7 @@ func TestNothingWaitsForAnAsk(t *testing.T) {
 	done := make(chan error, 1)
 	began := time.Now()
 	go func() {
-		_, _, err := s.Ask(t.Context(), study.Request{Key: "ask", Fingerprint: "a"}, 1, study.Deadline{})
+		_, _, err := s.Ask(t.Context(), study.Request{Key: "ask", Fingerprint: "a"}, 1, nil)
 		finished.Store(true)
 		done <- err
 	}()
@@ -100,7 +100,7 @@ func TestNothingWaitsForAnAsk(t *testing.T) {
 	// A second Ask waits for the first, no longer than it may.
 	ctx, cancel := context.WithTimeout(t.Context(), time.Millisecond)
 	defer cancel()
-	if _, _, err := s.Ask(ctx, study.Request{}, 1, study.Deadline{}); !errors.Is(err, context.DeadlineExceeded) {
+	if _, _, err := s.Ask(ctx, study.Request{}, 1, nil); !errors.Is(err, context.DeadlineExceeded) {
 		t.Error(err)
 	}
 	if finished.Load() {
@@ -136,7 +136,7 @@ func TestDeadlines(t *testing.T) {
 	s, _ := create(t, m, "s", twin.Kinds(t)[1])
 	ask := func(n int, d study.Deadline) {
 		t.Helper()
-		if _, _, err := s.Ask(t.Context(), study.Request{}, n, d); err != nil {
+		if _, _, err := s.Ask(t.Context(), study.Request{}, n, func() study.Deadline { return d }); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -30,7 +30,8 @@ type record struct {
 	// Journal holds lines of the optimiser's journal without their ends.
 	Journal []json.RawMessage `json:"journal"`
 
-	reply Reply
+	deadline func() Deadline // what Deadline and Fail are taken from when it is written, nil for none
+	reply    Reply
 }
 
 // header is what is known of a study besides its journal.

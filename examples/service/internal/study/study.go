@@ -174,6 +174,10 @@ func (s *Study) write(lines []byte) error {
 	default:
 		of = s.telling
 	}
+	if of.deadline != nil {
+		d := of.deadline()
+		of.Deadline, of.Fail = d.At, d.Fail
+	}
 	tx, err := of.encode(lines)
 	if err != nil {
 		return err
@@ -250,8 +254,9 @@ type Deadline struct {
 	Fail bool  // as one whose evaluation failed; otherwise as one cancelled
 }
 
-// Ask opens n trials, or as many as there are candidates left.
-func (s *Study) Ask(ctx context.Context, q Request, n int, deadline Deadline) (Reply, bool, error) {
+// Ask opens n trials, or as many as there are candidates left. Their deadline is asked for, if it is not nil,
+// when they are opened: the wait for the model and for the proposal is not the evaluation's.
+func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadline) (Reply, bool, error) {
 	if err := s.enter(ctx, s.model); err != nil {
 		return Reply{}, false, err
 	}
@@ -266,7 +271,7 @@ func (s *Study) Ask(ctx context.Context, q Request, n int, deadline Deadline) (R
 		if err := s.room(n); err != nil {
 			return err
 		}
-		tx.Deadline, tx.Fail = deadline.At, deadline.Fail
+		tx.deadline = deadline
 		return s.compute(ctx, func() (err error) {
 			if tx.Weights, err = s.opt.Weights(); err != nil {
 				return err

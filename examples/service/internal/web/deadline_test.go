@@ -2,6 +2,7 @@ package web_test
 
 import (
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -39,6 +40,45 @@ func TestDeadline(t *testing.T) {
 		}
 		if _, err := c.Ask(t.Context(), "s", 1); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// The time until a deadline begins when the trial is opened: a request that waits for another one's proposal looks at
+// the clock after that.
+func TestDeadlineBeginsWithTheTrial(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	s.create(t, c, "s", twin.Kinds(t)[1])
+	begin := time.Date(2030, 1, 2, 3, 4, 0, 0, time.UTC)
+	var looks atomic.Int32
+	opening, open := make(chan struct{}), make(chan struct{})
+	s.Now = func() time.Time {
+		if looks.Add(1) == 1 {
+			close(opening)
+			<-open
+			return begin
+		}
+		return begin.Add(time.Hour)
+	}
+	ask := post("/v1/studies/s/ask", `{"deadline_seconds":60}`)
+	codes := make(chan int, 2)
+	go func() { codes <- s.answer(ask).Code }()
+	<-opening // the first request has the model until its trial is there
+	go func() { codes <- s.answer(ask).Code }()
+	time.Sleep(50 * time.Millisecond)
+	if n := looks.Load(); n != 1 {
+		t.Errorf("the clock was looked at %d times while one trial was being opened", n)
+	}
+	close(open)
+	for range 2 {
+		if code := <-codes; code != 200 {
+			t.Fatal(code)
+		}
+	}
+	for id, want := range map[int]string{1: "2030-01-02T03:05:00Z", 2: "2030-01-02T04:05:00Z"} {
+		if tr, err := c.Trial(t.Context(), "s", id); err != nil || tr.Deadline != want {
+			t.Errorf("trial %d ends at %s, want %s (%v)", id, tr.Deadline, want, err)
 		}
 	}
 }

@@ -49,26 +49,24 @@ func prediction(f study.Forecast) api.Prediction {
 // longest is the longest time until a deadline, in seconds: ten years.
 const longest = 10 * 365.25 * 24 * 3600
 
-// deadline reads when the trials asked for end by themselves.
-func (s *Server) deadline(a *api.Ask) (study.Deadline, error) {
-	wrong := func(field, message string) (study.Deadline, error) {
-		return study.Deadline{}, &webError{http.StatusBadRequest,
+// deadline reads when the trials asked for end by themselves, from the time at which they are opened; nil for never.
+func (s *Server) deadline(a *api.Ask) (func() study.Deadline, error) {
+	wrong := func(field, message string) (func() study.Deadline, error) {
+		return nil, &webError{http.StatusBadRequest,
 			api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
 	}
-	var d study.Deadline
 	switch {
 	case a.OnDeadline != "" && a.OnDeadline != "cancel" && a.OnDeadline != "fail":
 		return wrong("on_deadline", "on_deadline must be cancel or fail")
 	case a.OnDeadline != "" && a.DeadlineSeconds == nil:
 		return wrong("deadline_seconds", "on_deadline without deadline_seconds")
 	case a.DeadlineSeconds == nil:
-		return d, nil
+		return nil, nil
 	case !(*a.DeadlineSeconds > 0 && *a.DeadlineSeconds <= longest):
 		return wrong("deadline_seconds", fmt.Sprintf("deadline_seconds must be above 0 and at most %.0f", longest))
 	}
-	d.At = s.Now().UnixMilli() + int64(math.Ceil(*a.DeadlineSeconds*1000))
-	d.Fail = a.OnDeadline == "fail"
-	return d, nil
+	after, fail := int64(math.Ceil(*a.DeadlineSeconds*1000)), a.OnDeadline == "fail"
+	return func() study.Deadline { return study.Deadline{At: s.Now().UnixMilli() + after, Fail: fail} }, nil
 }
 
 // trialID reads the trial that the path names. What is no number names none.
