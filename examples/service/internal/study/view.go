@@ -47,8 +47,8 @@ type Observation struct {
 	Outputs map[string]float64 // shared
 }
 
-// holds reports whether the limits of all outputs are known to hold.
-func (o *Observation) holds(outputs []api.Output) bool {
+// Holds reports whether the limits of all outputs are known to hold.
+func (o *Observation) Holds(outputs []api.Output) bool {
 	for _, out := range outputs {
 		v, told := o.Outputs[out.Name]
 		limited := out.AtMost != nil || out.AtLeast != nil
@@ -291,7 +291,7 @@ func (v *view) pausedAt(x []float64) int {
 }
 
 func (v *view) observe(o Observation, s *Study) {
-	better := o.holds(s.header.Options.Outputs) && v.better(o.Y, s.minimize)
+	better := o.Holds(s.header.Options.Outputs) && v.better(o.Y, s.minimize)
 	v.observations = append(v.observations, o)
 	if better {
 		v.best = len(v.observations) - 1

@@ -218,6 +218,56 @@ func TestOutputs(t *testing.T) {
 	check(openService(t, s.dir))
 }
 
+// The best that a page draws, tells the regret of and marks is that of the values that hold the limits, however good
+// the others are.
+func TestPageOfLimits(t *testing.T) {
+	s := newService(t)
+	c := s.over(t)
+	page := func(id string, good float64) string {
+		t.Helper()
+		q := `{"id":"` + id + `","space":{"params":[{"name":"x","kind":"float","lo":0,"hi":1}]},"optimum":0.5,` +
+			`"options":{"minimize":true,"initial":8,"outputs":[{"name":"seconds","at_most":10}]}}`
+		if w := s.answer(post("/v1/studies", q)); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		for i, v := range []struct{ y, seconds float64 }{{1, 11}, {5, 9}, {good, 30}, {3, 10}, {4, 1}} {
+			if _, err := c.Ask(t.Context(), id, 1); err != nil {
+				t.Fatal(err)
+			}
+			if err := c.TellWith(t.Context(), id, i+1, &api.Tell{Y: &v.y, Outputs: api.Values{"seconds": v.seconds}}); err != nil {
+				t.Fatal(err)
+			}
+			page := s.get(t, "/studies/"+id)
+			wellFormed(t, page)
+			none := strings.Contains(page, "of which none holds the limits")
+			if none != (i == 0) || none == strings.Contains(page, "best so far") {
+				t.Errorf("after %d values the page says that none holds the limits: %v", i+1, none)
+			}
+		}
+		return s.get(t, "/studies/"+id)
+	}
+	regret := func(page string) string {
+		t.Helper()
+		_, svg, found := strings.Cut(page, "Chart of regret;")
+		if !found {
+			t.Fatal("no chart of the regret")
+		}
+		svg, _, _ = strings.Cut(svg, "</svg>")
+		return svg
+	}
+	one := page("one", 0.75)
+	if other := page("other", 2.5); regret(one) != regret(other) {
+		t.Error("the regret follows a value that does not hold its limit")
+	}
+	if strings.Count(one, "told, the best<") != 1 || strings.Contains(one, "<strong>0.75<") {
+		t.Error("the table marks another row than that of the best")
+	}
+	_, row, _ := strings.Cut(one, "told, the best<")
+	if row, _, _ = strings.Cut(row, "</tr>"); !strings.Contains(row, ">3<") {
+		t.Errorf("the best is in the row of %s", row)
+	}
+}
+
 // A prior of another format has a code of its own.
 func TestPriorOfAnotherVersion(t *testing.T) {
 	s := newService(t)

@@ -239,6 +239,34 @@ func choiceName(p cmbo.Param, v float64) string {
 // text is legible.
 const panelWidth = 420
 
+// bestSoFar returns the best value at each of the observations from the first that holds the limits of all outputs,
+// and how many there are before that one.
+func bestSoFar(t *study.Study, obs []study.Observation) (best []float64, before int) {
+	outputs := t.Options().Outputs
+	for i := range obs {
+		y := obs[i].Y
+		switch n := len(best); {
+		case !obs[i].Holds(outputs) && n == 0:
+			before++
+			continue
+		case n == 0:
+		case !obs[i].Holds(outputs):
+			y = best[n-1]
+		case t.Minimizes():
+			y = min(y, best[n-1])
+		default:
+			y = max(y, best[n-1])
+		}
+		best = append(best, y)
+	}
+	return best, before
+}
+
+// limited reports whether the best is that of some values alone, those that hold limits.
+func limited(t *study.Study) bool {
+	return slices.ContainsFunc(t.Options().Outputs, func(o api.Output) bool { return o.AtMost != nil || o.AtLeast != nil })
+}
+
 // valuesFigure draws the values, the trials that failed, the best so far and, if the
 // optimum is known, the regret.
 func valuesFigure(p *plot.Page, t *study.Study) {
@@ -253,14 +281,10 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	trials, more := t.Trials(api.Failed, 0, maxFailed)
 	at, failures := positions(len(obs), trials)
 	axis, limits := valueAxis(t, obs)
-	var tops []float64
-	top, worst := math.Inf(-1), limits.clamp(obs[0].Y)
+	worst := limits.clamp(obs[0].Y)
 	values, beyond := measuredPoints(), beyondPoints()
-	bestSoFar := plot.Series{Name: "best so far", Step: true, Bold: true, Plain: true, Style: 1}
 	for i, o := range obs {
-		top = max(top, sign*o.Y)
 		worst = sign * min(sign*worst, sign*limits.clamp(o.Y))
-		tops = append(tops, limits.clamp(sign*top))
 		if len(obs)-i > shownPoints {
 			continue
 		}
@@ -270,10 +294,25 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		}
 		s.X, s.Y = append(s.X, at[i]), append(s.Y, limits.clamp(o.Y))
 	}
-	bestSoFar.X, bestSoFar.Y = corners(at, tops)
+	best, before := bestSoFar(t, obs)
+	var tops []float64
+	for _, y := range best {
+		tops = append(tops, limits.clamp(y))
+	}
 	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs)+len(failures), 5))}
-	chart := &plot.Chart{X: x, Y: axis, Series: []plot.Series{values, bestSoFar}}
+	chart := &plot.Chart{X: x, Y: axis, Series: []plot.Series{values}}
 	caption := "Measured values in the order in which they were told, the best so far, and the point recommended."
+	if limited(t) {
+		caption = "Measured values in the order in which they were told, the best so far of those that hold the limits of all " +
+			"outputs, and the point recommended."
+	}
+	if len(best) > 0 {
+		line := plot.Series{Name: "best so far", Step: true, Bold: true, Plain: true, Style: 1}
+		line.X, line.Y = corners(at[before:], tops)
+		chart.Series = append(chart.Series, line)
+	} else {
+		caption = "Measured values in the order in which they were told, of which none holds the limits of all outputs yet."
+	}
 	if n := len(beyond.X); n > 0 {
 		chart.Series = append(chart.Series, beyond)
 		caption += fmt.Sprintf(" %s too far from the others for the axis; the table of trials has them.", verb(n, "value lies", "values lie"))
@@ -298,17 +337,18 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		optimum := limits.clamp(*o)
 		chart.Series = append(chart.Series, plot.Series{Name: "optimum", X: []float64{x.Min, x.Max}, Y: []float64{optimum, optimum}, Plain: true, Style: 16})
 		var regret []float64
-		top := math.Inf(-1)
-		for _, v := range obs {
-			top = max(top, sign*v.Y)
-			regret = append(regret, sign**o-top)
+		for _, y := range best {
+			regret = append(regret, sign*(*o-y))
 		}
-		s := plot.Series{Name: "regret", Step: true, Bold: true, Plain: true, Style: 2}
-		s.X, s.Y = corners(at, regret)
-		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{s}}}, Width: panelWidth})
-		caption += " Regret is the distance of the best from the optimum, which was given as " + plainNumber(*o) + "."
-		if regret[len(regret)-1] <= 0 {
-			caption += " It has been reached, which a logarithmic axis shows at its lower end."
+		if len(regret) > 0 {
+			line := plot.Series{Name: "regret", Step: true, Bold: true, Plain: true, Style: 2}
+			line.X, line.Y = corners(at[before:], regret)
+			regretChart := &plot.Chart{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{line}}
+			figures = append(figures, &plot.Figure{Panels: []*plot.Chart{regretChart}, Width: panelWidth})
+			caption += " Regret is the distance of the best from the optimum, which was given as " + plainNumber(*o) + "."
+			if regret[len(regret)-1] <= 0 {
+				caption += " It has been reached, which a logarithmic axis shows at its lower end."
+			}
 		}
 	}
 	p.Figure(caption, figures...)
@@ -491,12 +531,8 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if len(trials) == 0 {
 		return
 	}
-	best := plot.BestMax
-	if t.Minimizes() {
-		best = plot.BestMin
-	}
 	p.Section("Trials")
-	table := &plot.Table{Columns: []plot.Column{{Title: "trial"}, {Title: "status"}, {Title: valueLabel(t), Best: best}}}
+	table := &plot.Table{Columns: []plot.Column{{Title: "trial"}, {Title: "status"}, {Title: valueLabel(t)}}}
 	table.Caption = "Trials, the newest first."
 	if asked > shownTrials {
 		table.Caption = fmt.Sprintf("The newest %d of %d trials; the others are at `/v1/studies/%s/trials`.", shownTrials, asked, t.ID())
@@ -510,7 +546,11 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	}
 	for i := len(trials) - 1; i >= 0; i-- {
 		tr := trials[i]
-		row := []plot.Cell{plot.Num(float64(tr.ID), 0), plot.Str(status(tr)), plot.Str("")}
+		became := status(tr)
+		if m.Best != nil && m.Best.Trial == tr.ID {
+			became += ", the best"
+		}
+		row := []plot.Cell{plot.Num(float64(tr.ID), 0), plot.Str(became), plot.Str("")}
 		if tr.Status == api.Told {
 			row[2] = plot.Exact(tr.Y)
 		}
