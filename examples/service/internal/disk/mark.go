@@ -99,16 +99,15 @@ func (m *Mark) Close() error {
 	return failure(err)
 }
 
-// RemoveMark removes a mark, if there is one, and makes that last.
+// RemoveMark removes a mark, if there is one, and makes that last: also where one that was removed before could still
+// come back.
 func RemoveMark(fsys FS, path string) error {
-	if _, err := fsys.Size(path); err != nil {
-		if failed := failure(err); !errors.Is(failed, ErrMissing) {
-			return failed
-		}
-		return nil
+	_, err := fsys.Size(path)
+	if err == nil {
+		err = fsys.Remove(path)
 	}
-	if err := fsys.Remove(path); err != nil {
-		return failure(err)
+	if failed := failure(err); failed != nil && !errors.Is(failed, ErrMissing) {
+		return failed
 	}
 	return failure(fsys.SyncDir(filepath.Dir(path)))
 }

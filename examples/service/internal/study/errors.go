@@ -17,6 +17,8 @@ var (
 	ErrKey = errors.New("a request's key has 1 to 64 characters of A-Z, a-z, 0-9, _, . and -")
 	// ErrKeyReused: a key was used before by another request.
 	ErrKeyReused = errors.New("another request had this key")
+	// ErrRemoved: a study was deleted, but may be back after a power failure.
+	ErrRemoved = errors.New("the study is gone, but the disk failed to make that last")
 	// ErrUnknownPrior: there is no prior of that name or digest.
 	ErrUnknownPrior = errors.New("there is no such prior")
 	// ErrNameTaken: the name stands for another prior.

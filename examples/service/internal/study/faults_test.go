@@ -219,3 +219,68 @@ func TestCreateKilled(t *testing.T) {
 		}
 	}
 }
+
+// A deletion can fail at any operation: the study is there then as if nobody had asked for it, or it is gone. It has not
+// failed where only the mark is left, which does no harm to the next study of the ID, killed while it is made or not.
+func TestDeleteFaults(t *testing.T) {
+	rng := twin.RNG(t)
+	k := twin.Kinds(t)[1]
+	gone := 0
+	for n, more := 1, true; more; n++ {
+		for killed := 1; killed <= 16; killed++ {
+			fsys := disktest.New(rng)
+			m := open(t, study.Config{Dir: "d", FS: fsys})
+			s, w := create(t, m, "s", k)
+			for range 4 {
+				same(t, s, w, twin.Op{Kind: "ask", N: 1})
+			}
+			failed := ""
+			fsys.Fault(func(i int, op string) error {
+				if i == n {
+					failed = op
+					return syscall.EIO
+				}
+				return nil
+			})
+			err := m.Delete(t.Context(), "s")
+			more = failed != ""
+			fsys.Fault(nil)
+			if s, unknown := m.Study("s"); unknown == nil {
+				if n > 1 || !storage(err) {
+					t.Fatalf("the study is there after operation %d failed: %v", n, err)
+				}
+				same(t, s, w, twin.Op{Kind: "ask", N: 1})
+				break
+			}
+			if lasting := n != 2; lasting != (err == nil) || lasting == errors.Is(err, study.ErrRemoved) {
+				t.Fatalf("the study is gone, and after operation %d, %s, failed the answer is %v", n, failed, err)
+			}
+			gone++
+			fsys.Fault(func(i int, op string) error {
+				if i >= killed {
+					return syscall.EIO
+				}
+				return nil
+			})
+			q := k.Study
+			q.ID = "s"
+			_, _, err = m.Create(t.Context(), "f", &q)
+			fsys.Fault(nil)
+			fsys.PowerFailure()
+			m = open(t, study.Config{Dir: "d", FS: fsys}) // which reports what is damaged
+			if err == nil {
+				w, err := twin.New(k)
+				if err != nil {
+					t.Fatal(err)
+				}
+				same(t, study1(t, m), w, twin.Op{Kind: "ask", N: 1})
+			}
+			if t.Failed() {
+				t.Fatalf("operation %d of the deletion failed, and operation %d of the next creation", n, killed)
+			}
+		}
+	}
+	if gone < 48 {
+		t.Errorf("the study was deleted %d times", gone)
+	}
+}

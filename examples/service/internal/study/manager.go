@@ -360,7 +360,7 @@ func (m *Manager) Studies() []*Study {
 }
 
 // Delete removes a study and its log for good. If it fails the study is still
-// there, unless the error is that the removal could not be made to last.
+// there, unless the error is [ErrRemoved].
 func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err := m.reserve(ctx, id); err != nil {
 		return err
@@ -373,16 +373,18 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	gone := false
 	if s.damaged != nil {
 		err = disk.Remove(m.fs, m.path(id))
-		gone = err == nil
+		_, missing := disk.Size(m.fs, m.path(id))
+		gone = errors.Is(missing, disk.ErrMissing)
 	} else {
 		gone, err = s.remove(ctx)
 	}
 	if !gone {
 		return err
 	}
-	if e := disk.RemoveMark(m.fs, m.markPath(id)); err == nil && !errors.Is(e, disk.ErrFull) {
-		err = e // one that is left goes when the ID is given again
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrRemoved, err)
 	}
+	_ = disk.RemoveMark(m.fs, m.markPath(id)) // one that is left goes when the ID is given again
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.studies, id)

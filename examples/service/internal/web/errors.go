@@ -111,7 +111,10 @@ func answer(err error) (int, api.Detail) {
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
 			d := api.Detail{Code: a.code, Message: messages[a.code], Where: where(err)}
-			if d.Message == "" {
+			switch {
+			case errors.Is(err, study.ErrRemoved):
+				d.Message = study.ErrRemoved.Error()
+			case d.Message == "":
 				d.Message = text(err)
 			}
 			return a.status, d
