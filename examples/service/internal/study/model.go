@@ -86,40 +86,41 @@ type Advice struct {
 	Observations int // that the model knew
 }
 
-// Advice asks the model, nil if it is busy.
-func (s *Study) Advice(ctx context.Context) (*Advice, error) {
+// Advice asks the model, nil if it is busy. All of it is of one state of the study, so it has the model until it is
+// done.
+func (s *Study) Advice(ctx context.Context) (a *Advice, err error) {
 	if s.damaged != nil {
 		return nil, s.damaged
 	}
 	select {
 	case s.model <- struct{}{}:
 		defer func() { <-s.model }()
-		return s.advise(ctx, s.compute)
+		err = s.compute(ctx, func() error {
+			a, err = s.advise(ctx, func(part func() error) error { return part() })
+			return err
+		})
+		return a, err
 	default:
 		return nil, nil
 	}
 }
 
-// advise asks the model, which the caller has, when run lets it.
-func (s *Study) advise(ctx context.Context, run func(context.Context, func() error) error) (a *Advice, err error) {
-	a = new(Advice)
-	err = run(ctx, func() (err error) {
-		if a.Transfer, err = s.opt.Transfer(ctx); err != nil {
-			return err
+// advise asks the model in parts, each of which run runs when the model is the caller's.
+func (s *Study) advise(ctx context.Context, run func(part func() error) error) (*Advice, error) {
+	a := new(Advice)
+	for _, part := range []func() error{
+		func() (err error) { a.Transfer, err = s.opt.Transfer(ctx); return err },
+		func() (err error) { a.Calibration, err = s.opt.Calibration(ctx); return err },
+		func() (err error) { a.Outlook, err = s.opt.Outlook(ctx); return err },
+		func() (err error) { a.Recommended, err = s.opt.Recommend(ctx); return err },
+		func() (err error) { a.Importance, err = s.opt.Importance(ctx); return err },
+	} {
+		if err := run(part); err != nil {
+			return nil, err
 		}
-		a.Observations = a.Transfer.Values
-		if a.Calibration, err = s.opt.Calibration(ctx); err == nil {
-			a.Outlook, err = s.opt.Outlook(ctx)
-		}
-		if err == nil {
-			a.Recommended, err = s.opt.Recommend(ctx)
-		}
-		if err == nil {
-			a.Importance, err = s.opt.Importance(ctx)
-		}
-		return err
-	})
-	return a, err
+	}
+	a.Observations = a.Transfer.Values
+	return a, nil
 }
 
 // Slices returns the newest slices, nil before the first, and advice as old. If they are not of the
@@ -148,8 +149,8 @@ func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) 
 	return c.newest, c.advice, closed
 }
 
-// makeSlices asks the model, one parameter at a time so that proposals wait for
-// no more than that.
+// makeSlices asks the model, one part of the advice or one parameter at a time so
+// that proposals wait for no more than that.
 func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	m := s.Summary()
 	if m.Observations == 0 {
@@ -157,11 +158,7 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	}
 	around, _ := s.opt.Best() // where no value holds the limits the one that comes nearest
 	ctx := context.Background()
-	if err := s.enter(ctx, s.model); err != nil {
-		return nil, nil, err
-	}
-	a, err = s.advise(ctx, s.turns.Job)
-	<-s.model
+	a, err = s.advise(ctx, func(part func() error) error { return s.aside(ctx, part) })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -177,10 +174,12 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 			row[i] = x
 			points = append(points, row)
 		}
-		err := s.each(ctx, points, s.turns.Job, func(x []float64) error {
-			q, err := s.opt.Quantiles(x)
-			sl.Values = append(sl.Values, q)
-			return err
+		err := s.aside(ctx, func() error {
+			return each(ctx, points, func(x []float64) error {
+				q, err := s.opt.Quantiles(x)
+				sl.Values = append(sl.Values, q)
+				return err
+			})
 		})
 		if err != nil {
 			return nil, nil, err

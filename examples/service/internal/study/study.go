@@ -444,32 +444,60 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, err
 	}
-	err = s.each(ctx, points, s.compute, func(x []float64) error {
-		f, err := s.foretell(x)
-		out = append(out, f)
-		return err
+	if err := s.enter(ctx, s.model); err != nil {
+		return nil, err
+	}
+	defer func() { <-s.model }()
+	err = s.compute(ctx, func() error {
+		return each(ctx, points, func(x []float64) error {
+			f, err := s.foretell(x)
+			out = append(out, f)
+			return err
+		})
 	})
 	return out, err
 }
 
-// each asks the model for something at each point when run lets it.
-func (s *Study) each(ctx context.Context, points [][]float64, run func(context.Context, func() error) error,
-	ask func(x []float64) error) error {
-	if err := s.enter(ctx, s.model); err != nil {
-		return err
-	}
-	defer func() { <-s.model }()
-	return run(ctx, func() error {
-		for _, x := range points {
-			if err := ctx.Err(); err != nil {
-				return err
-			}
-			if err := ask(x); err != nil {
-				return err
-			}
+// each asks for something at each point until ctx ends.
+func each(ctx context.Context, points [][]float64, ask func(x []float64) error) error {
+	for _, x := range points {
+		if err := ctx.Err(); err != nil {
+			return err
 		}
-		return nil
-	})
+		if err := ask(x); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// aside runs f, which uses the model, for nobody who waits for it: in a place among the jobs and with the model, of
+// which it holds neither while it waits for the other. So proposals wait for no job of somebody else, jobs wait for no
+// proposal, and it has no order to keep in which the two are taken. Where both always have a queue it may wait for long.
+func (s *Study) aside(ctx context.Context, f func() error) error {
+	for {
+		if err := s.enter(ctx, s.model); err != nil {
+			return err
+		}
+		ran, err := s.turns.TryJob(f)
+		<-s.model
+		if ran {
+			return err
+		}
+		err = s.turns.Job(ctx, func() error {
+			select {
+			case s.model <- struct{}{}:
+				defer func() { <-s.model }()
+				ran = true
+				return f()
+			default:
+				return nil
+			}
+		})
+		if ran || err != nil {
+			return err
+		}
+	}
 }
 
 // LastStep tells how the newest proposal was chosen, and the weights of the next

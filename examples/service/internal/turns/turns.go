@@ -93,6 +93,17 @@ func (t *Turns) watch(done <-chan struct{}) {
 // ctx.Err() if ctx ends before.
 func (t *Turns) Job(ctx context.Context, f func() error) error { return in(ctx, t.jobs, f) }
 
+// TryJob runs f as [Turns.Job] does if there is a place for it at once, and reports whether there was.
+func (t *Turns) TryJob(f func() error) (ran bool, err error) {
+	select {
+	case t.jobs <- struct{}{}:
+		defer func() { <-t.jobs }()
+		return true, f()
+	default:
+		return false, nil
+	}
+}
+
 // in runs f in a queue.
 func in(ctx context.Context, queue chan struct{}, f func() error) error {
 	select {

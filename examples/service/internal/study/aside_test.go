@@ -1,0 +1,99 @@
+package study
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
+	"github.com/gocmbo/cmbo/examples/service/internal/turns"
+)
+
+// What a page asks of the model holds up nobody: proposals of the study wait for one part of it at most, and for none
+// of the jobs that it waits for, and jobs do not wait for the study's proposals.
+func TestPagesHoldUpNobody(t *testing.T) {
+	m, err := Open(Config{Dir: t.TempDir(), Limits: DefaultLimits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	m.turns = turns.New(1)
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, _, err := m.Create(ctx, "f", &api.NewStudy{ID: "s", Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, x := range [][]float64{{0.1, 0.5}, {0.7, 0.2}} {
+		if _, _, err := s.Observe(ctx, Request{}, x, Measured{Y: x[0]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	ask := func(when string) {
+		t.Helper()
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		if _, _, err := s.Ask(ctx, Request{}, 1, nil); err != nil {
+			t.Errorf("a proposal while %s: %v", when, err)
+		}
+	}
+	// job starts a job that has the only place until it is ended.
+	job := func() (has, end chan struct{}) {
+		has, end = make(chan struct{}), make(chan struct{})
+		go func() { _ = m.turns.Job(ctx, func() error { close(has); <-end; return nil }) }()
+		return has, end
+	}
+	running := func(done <-chan struct{}) bool {
+		time.Sleep(50 * time.Millisecond)
+		select {
+		case <-done:
+			return false
+		default:
+			return true
+		}
+	}
+	has, end := job()
+	<-has
+	_, _, done := s.Slices()
+	if !running(done) {
+		t.Fatal("the page's part did not wait for its place")
+	}
+	ask("a page waits for a job")
+	// Each job that comes gets the place after one more of the page's parts: five of the advice, two parameters.
+	parts := 0
+	for ; running(done); parts++ {
+		next, endNext := job()
+		time.Sleep(50 * time.Millisecond) // until it is in the queue, behind the page
+		close(end)
+		<-next
+		end = endNext
+		ask("a page waits between its parts")
+	}
+	close(end)
+	if parts < 5 { // 3 if the advice were one; a machine that is busy may leave one out
+		t.Errorf("%d jobs came between what the page asks", parts)
+	}
+	newest, advice, done := s.Slices() // which asks again, as there are new trials
+	if len(newest) != 2 || len(newest[1].Values) == 0 || advice == nil || advice.Observations != 2 {
+		t.Errorf("%v, %+v", newest, advice)
+	}
+	<-done
+	ask("nothing happens")
+	s.model <- struct{}{} // as a proposal that is being computed
+	if _, _, done = s.Slices(); !running(done) {
+		t.Fatal("the page did not wait for the model")
+	}
+	has, end = job()
+	select {
+	case <-has:
+	case <-time.After(10 * time.Second):
+		t.Error("a job waits for a proposal of a study whose page is looked at")
+	}
+	close(end)
+	<-s.model
+	<-done
+}
