@@ -69,7 +69,13 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 		y := t.Y[trial.Index]
 		if predictor != nil {
 			if s, ok := predictor.LastStep(); ok && s.Trial == trial.ID {
-				r.predicted(&s, y, hi-lo)
+				mean, sd := s.Shift+s.Scale*s.Mean[s.Chosen], s.Scale*s.SD[s.Chosen]
+				if f, ok := o.(foreteller); ok {
+					if mean, sd, err = f.Predict(t.X[trial.Index]); err != nil {
+						return nil, err
+					}
+				}
+				r.predicted(y, mean, sd, s.Scale*s.Scale*s.NoiseVariance, hi-lo)
 			}
 		}
 		if err := o.Tell(trial.ID, y); err != nil {
@@ -84,13 +90,11 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 // predicted keeps how good the prediction of a measurement was that came out as y. A model that
 // does not say how noisy measurements are is taken to predict them without noise. A deviation of
 // zero has neither score nor logarithm, and the query is left out.
-func (r *Record) predicted(s *cmbo.Step, y, width float64) {
-	mean, variance := s.Mean[s.Chosen], s.SD[s.Chosen]*s.SD[s.Chosen]
-	if s.NoiseVariance > 0 {
-		variance += s.NoiseVariance
+func (r *Record) predicted(y, mean, sd, noise, width float64) {
+	if noise > 0 {
+		sd = math.Sqrt(sd*sd + noise)
 	}
-	sd := s.Scale * math.Sqrt(variance)
-	z, logSD := (y-s.Shift-s.Scale*mean)/sd, math.Log(sd/width)
+	z, logSD := (y-mean)/sd, math.Log(sd/width)
 	if !(sd > 0) || math.IsNaN(z) || math.IsInf(z, 0) || math.IsInf(logSD, 0) {
 		return
 	}

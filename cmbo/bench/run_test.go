@@ -117,3 +117,38 @@ func TestPredictionsInTheUsersUnits(t *testing.T) {
 	require.InEpsilon(t, (task.Y[r.Rows[3]]-mean)/sd, r.Z[0], 1e-4)
 	require.InEpsilon(t, math.Log(sd/(hi-lo)), r.LogSD[0], 1e-4)
 }
+
+// TestForetoldAsPredicted: of the library's own model, which sees low values as closer together, what is kept is of what
+// Predict says before each value.
+func TestForetoldAsPredicted(t *testing.T) {
+	ctx := context.Background()
+	table := gridTable(5, 12)
+	task := &table.Tasks[0]
+	space, err := cmbo.Candidates(task.X)
+	require.NoError(t, err)
+	method, err := findMethod(Methods(), defaultMethod)
+	require.NoError(t, err)
+	var past []cmbo.Task
+	for _, other := range table.Tasks[1:] {
+		past = append(past, cmbo.Task{ID: other.ID, X: other.X, Y: other.Y})
+	}
+	tuner, err := method.Learn(ctx, Training{Space: space, Tasks: past})
+	require.NoError(t, err)
+	o, err := tuner(ctx, space, 0)
+	require.NoError(t, err)
+	r, err := trace(ctx, task, o, nil, 8)
+	require.NoError(t, err)
+	require.Len(t, r.Z, 8)
+	lo, hi := task.Range()
+	for k := 1; k < 8; k++ {
+		before, err := tuner(ctx, space, 0)
+		require.NoError(t, err)
+		for _, i := range r.Rows[:k] {
+			require.NoError(t, before.Observe(task.X[i], task.Y[i]))
+		}
+		mean, _, err := before.(foreteller).Predict(task.X[r.Rows[k]])
+		require.NoError(t, err)
+		// Times its deviation the number of deviations is the error.
+		require.InDelta(t, task.Y[r.Rows[k]]-mean, r.Z[k]*math.Exp(r.LogSD[k])*(hi-lo), 1e-3*(hi-lo), "query %d", k)
+	}
+}

@@ -260,7 +260,7 @@ func TestLimits(t *testing.T) {
 	}
 	for text, read := range map[string]func(io.Reader) error{
 		row: csvOf(space, largest), `{"s": {"t": {"X": [[0.5]], "y": [[1]]}}}`: hpobOf(largest),
-		study0 + trial0 + setParam(0, "x", "0.25", unit) + tell(0, "2"): optunaOf(largest),
+		study0 + trial0 + setParam(0, "x", "0.25", unit) + tell(0, "2"):               optunaOf(largest),
 		`{"config":{"lr":0.1,"depth":3,"kernel":"rbf","bias":true},"value":1}` + "\n": linesOf(space, largest),
 	} {
 		if err := read(strings.NewReader(text)); err != nil {

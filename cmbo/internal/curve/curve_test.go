@@ -399,7 +399,7 @@ func TestLawsOfSteps(t *testing.T) {
 	apart := Learn(tasks)
 	for range 2 {
 		for step := range 70 {
-			l := apart.Law(step, apart.Scale(0, 1), nil)
+			l := apart.Law(step, apart.Scale(0, 1, scaling.Low{}), nil)
 			require.Equal(t, step >= 10 && step <= 60, l.Known(), step)
 			if step%10 == 0 {
 				require.Equal(t, want[step/10], l)
