@@ -202,6 +202,8 @@ func (c *overrides) idle(p *bench.Protocol) error {
 		return slices.ContainsFunc(bench.Methods(),
 			func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
 	}
+	const nobody = "no method that is run learns from past tasks"
+	transfers := some(func(m bench.Method) bool { return m.Transfers })
 	for _, f := range []struct {
 		name string
 		idle bool
@@ -209,6 +211,7 @@ func (c *overrides) idle(p *bench.Protocol) error {
 	}{
 		{"sources", p.Own, "HPO-B's protocol says which tasks are past"},
 		{"initial", p.Own, "HPO-B's protocol has initial configurations of its own"},
+		{"past", !transfers, nobody}, {"sources", !transfers, nobody}, {"source-rows", !transfers, nobody},
 		{"clusters", !some(func(m bench.Method) bool { return m.Clusters }), "no method that is run by it clusters"},
 		{"acquisition", !some(func(m bench.Method) bool { return m.Use != baseline.NoAcquisition }),
 			"no method that is run has one"},

@@ -53,6 +53,7 @@ def main(data, space, folder, method="no-past"):
     torch.set_num_threads(1)
     opened = gzip.open(data) if data.endswith(".gz") else open(data)
     tasks = json.load(opened)[space]
+    first = json.load(open(folder + "/experiment.json"))["protocol"]["initial"]
     areas = defaultdict(lambda: [0.0, 0.0])
     runs = 0
     for line in open(folder + "/runs.jsonl"):
@@ -63,10 +64,10 @@ def main(data, space, folder, method="no-past"):
         y = np.array([v[0] if isinstance(v, list) else v for v in tasks[r["task"]]["y"]], float)
         x = (x - x.min(0)) / np.where(np.ptp(x, 0) > 0, np.ptp(x, 0), 1)
         # A run of a table with fewer rows than its budget ends with them, and keeps its last regret.
-        first, budget = len(r["rows"]) - len(r["z"]), len(r["regret"]) - 1
+        budget = len(r["regret"]) - 1
         if abs(regrets(y, r["rows"])[-1] - r["regret"][-1]) > 1e-9:
             sys.exit(f"task {r['task']}: the table is not that of the runs")
-        theirs = regrets(y, queries(x, y, r["rows"][:first], len(r["z"])))[first:]
+        theirs = regrets(y, queries(x, y, r["rows"][:first], len(r["rows"]) - first))[first:]
         theirs = np.append(theirs, np.full(budget - len(theirs), theirs[-1]))
         areas[r["task"]][0] += sum(r["regret"][1:]) / budget
         areas[r["task"]][1] += theirs.mean()

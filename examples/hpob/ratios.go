@@ -16,11 +16,18 @@ import (
 // A space of a folder is a table; one that several folders have is called by its folder, too.
 func printAreas(dirs []string, base string, stdout io.Writer) error {
 	folders := make([][]bench.Record, len(dirs))
+	asked := make([]string, len(dirs))
 	holders := map[string]int{} // folders by space
 	for i, dir := range dirs {
-		_, records, err := readFolder(dir)
+		settings, records, err := readFolder(dir)
 		if err != nil {
 			return err
+		}
+		// Folders of one mean answer one question; they may have other divisions and seeds.
+		p := &settings.Protocol
+		asked[i] = fmt.Sprintf("-initial %d -sources %d -source-rows %d -past %q", p.Initial, p.Sources, p.SourceRows, p.Past)
+		if asked[i] != asked[0] {
+			return fmt.Errorf("%s has runs with %s, and %s with %s", dirs[0], asked[0], dir, asked[i])
 		}
 		spaces, names := map[string]bool{}, map[string]bool{}
 		for _, r := range records {

@@ -69,6 +69,14 @@ Left out: TAF-R, which has less than half of the runs of two.
 	} {
 		require.ErrorContains(t, run(context.Background(), mustParse(t, args...), &bytes.Buffer{}, os.Stderr), want)
 	}
+	other := writeFolder(t, "three", map[string]float64{"cm-BO": .1, "RGPE": .2})
+	settings, err := os.ReadFile(filepath.Join(other, "experiment.json"))
+	require.NoError(t, err)
+	settings = bytes.Replace(settings, []byte(`"targets"`), []byte(`"past":"negated","targets"`), 1)
+	require.NoError(t, os.WriteFile(filepath.Join(other, "experiment.json"), settings, 0o600))
+	err = run(context.Background(), mustParse(t, "-ratios", one+","+other), &bytes.Buffer{}, os.Stderr)
+	require.ErrorContains(t, err, other+` with -initial`)
+	require.ErrorContains(t, err, `-past "negated"`)
 	require.NoError(t, os.Truncate(filepath.Join(again, "runs.jsonl"), 0))
 	require.ErrorContains(t, run(context.Background(), mustParse(t, "-ratios", again), &bytes.Buffer{}, os.Stderr), "there are no runs in "+again)
 	for want, args := range map[string][]string{

@@ -73,6 +73,12 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 	if repeats < p.Repeats {
 		fmt.Fprintf(&b, " The protocol asks for %d of these repeats.", p.Repeats)
 	}
+	if p.Sources > 0 {
+		fmt.Fprintf(&b, " At most %s.", count(p.Sources, "source"))
+	}
+	if p.Past != "" {
+		fmt.Fprintf(&b, " The values of sources are %s.", p.Past)
+	}
 	if p.Targets > 0 {
 		fmt.Fprintf(&b, " At most %s of a division are tuned.", count(p.Targets, "new task"))
 	}

@@ -212,14 +212,14 @@ const standard = "cm-BO"
 // The families of methods that the report groups.
 const (
 	ownFamily   = "cm-BO"     // the default, its ablations and the paper's variants
-	reference   = "reference" // random search and the plain Gaussian process
+	reference   = "reference" // random search, and without a past the plain Gaussian process and the library's own
 	rivalFamily = "rival"     // all others
 )
 
 func familyOf(method string) string {
 	isVariant := func(v paper.Variant) bool { return v.String() == method }
 	switch {
-	case method == "Random" || method == "GP":
+	case method == "Random" || method == "GP" || method == "no-past":
 		return reference
 	case strings.HasPrefix(method, standard), slices.ContainsFunc(paper.Variants(), isVariant):
 		return ownFamily
