@@ -13,7 +13,6 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
-	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -161,21 +160,11 @@ func TestChoicesReachTheModels(t *testing.T) {
 	require.Len(t, yPolicyNames, int(Copula)+1)
 }
 
-// TestHypothesesOf: what a hypothesis of some tasks alone has is told with these tasks, and none
-// is told as another.
-func TestHypothesesOf(t *testing.T) {
-	require.Equal(t, []Hypothesis{
-		{Level: LevelNone, Cluster: -1, Mass: 0.1, Reversed: 0.05},
-		{Level: LevelPopulation, Cluster: -1, Mass: 0.2},
-		{Level: LevelCluster, Cluster: 0, Tasks: []string{"a", "b"}, Mass: 0.3},
-		{Level: LevelCluster, Cluster: 1, Tasks: []string{"c"}, Mass: 0.4},
-	}, hypothesesOf([]hierarchy.Mass{
-		{Mass: 0.1, Reversed: 0.05},
-		{Transfers: true, Mass: 0.2},
-		{Transfers: true, Tasks: []string{"a", "b"}, Mass: 0.3},
-		{Transfers: true, Tasks: []string{"c"}, Mass: 0.4},
-	}))
-	all := Transfer{Hypotheses: hypothesesOf([]hierarchy.Mass{{Mass: 0.25}, {Transfers: true, Tasks: []string{"a"}, Mass: 0.75, Reversed: 0.25}})}
+// TestUpright: a verdict goes by what takes something over right way up, and by what does upside down, at all levels.
+func TestUpright(t *testing.T) {
+	all := Transfer{Hypotheses: []Hypothesis{
+		{Level: LevelNone, Mass: 0.25}, {Level: LevelPopulation, Mass: 0.5, Reversed: 0.125}, {Level: LevelCluster, Mass: 0.25, Reversed: 0.125},
+	}}
 	up, down := all.upright()
 	require.Equal(t, []float64{0.5, 0.25}, []float64{up, down})
 }

@@ -184,19 +184,11 @@ func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float6
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }
 
-func (r *hierarchicalRun) Hypotheses() []Hypothesis { return hypothesesOf(r.Masses()) }
-
-// hypothesesOf gives masses their levels, and a number to the tasks that a hypothesis is of alone.
-func hypothesesOf(masses []hierarchy.Mass) (out []Hypothesis) {
-	clusters := 0
-	for _, m := range masses {
-		h := Hypothesis{Level: LevelPopulation, Cluster: -1, Tasks: m.Tasks, Mass: m.Mass, Reversed: m.Reversed}
-		switch {
-		case !m.Transfers:
+func (r *hierarchicalRun) Hypotheses() (out []Hypothesis) {
+	for _, m := range r.Masses() {
+		h := Hypothesis{Level: LevelPopulation, Cluster: -1, Mass: m.Mass, Reversed: m.Reversed}
+		if !m.Transfers {
 			h.Level = LevelNone
-		case m.Tasks != nil:
-			h.Level, h.Cluster = LevelCluster, clusters
-			clusters++
 		}
 		out = append(out, h)
 	}

@@ -68,7 +68,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 		default:
 			// The lengths that values have say nothing of failures, and long ones would make
 			// a few failures fail everywhere.
-			m = hierarchy.NewSuccess(hierarchy.DefaultKernel(o.space.Dim()), x)
+			m = hierarchy.NewSuccess(x)
 		}
 		r.run = hierarchy.NewSuccessRun(m, m.Settings(), o.config.parallelism, o.config.parts())
 	}

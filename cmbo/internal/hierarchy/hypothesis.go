@@ -17,11 +17,10 @@ type hypothesis interface {
 
 // facts are what a run knows of a hypothesis beside its process.
 type facts struct {
-	transfers bool     // takes something over from the past
-	tasks     []string // IDs of those that it takes it from, nil for all
-	prior     float64  // mass
-	tail      float64  // share of offsets of a wider spread
-	apart     bool     // the covariances need e's without the population's, for which each panel takes twice as long
+	transfers bool    // takes something over from the past
+	prior     float64 // mass
+	tail      float64 // share of offsets of a wider spread
+	apart     bool    // the covariances need e's without the population's, for which each panel takes twice as long
 }
 
 func (f *facts) about() *facts { return f }

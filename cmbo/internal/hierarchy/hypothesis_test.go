@@ -100,7 +100,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 
 // String names a hypothesis in failures.
 func (f *facts) String() string {
-	return fmt.Sprintf("mass %g, transfers: %t, tasks %q", f.prior, f.transfers, f.tasks)
+	return fmt.Sprintf("mass %g, transfers: %t", f.prior, f.transfers)
 }
 
 // conforms asks for the prior moments of a hypothesis at points told and at candidates to be
@@ -186,9 +186,6 @@ func TestPriorMasses(t *testing.T) {
 	mass := make(map[bool]float64)
 	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {
-		if h.about().tasks != nil { // whose masses are no settings
-			continue
-		}
 		mass[h.about().transfers] += h.about().prior
 		if b, ok := h.(*beside); ok {
 			with[b.factor] += h.about().prior

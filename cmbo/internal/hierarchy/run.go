@@ -178,23 +178,21 @@ func (r *Run) LogImprovementWithoutTransfer(ctx context.Context, dst []float64, 
 	return r.logImprovement(ctx, r.withoutTransfer(), dst, x, best)
 }
 
-// A Mass is the posterior mass of the hypotheses that take something over from the same tasks.
+// A Mass is the posterior mass of the hypotheses that take something over from the past, or of those that do not.
 type Mass struct {
-	Transfers bool     // false of no transfer
-	Tasks     []string // IDs, nil for all
+	Transfers bool
 	Mass      float64
 	Reversed  float64 // the part under which large is small
 }
 
-// Masses returns the posterior masses, which add up to 1: no transfer, where it has one, and then
-// those of other hypotheses.
+// Masses returns the posterior masses, which add up to 1: no transfer, where it has one, and the others.
 func (r *Run) Masses() []Mass {
 	var out []Mass
 	for _, k := range r.all {
-		i := slices.IndexFunc(out, func(m Mass) bool { return m.Transfers == k.transfers && slices.Equal(m.Tasks, k.tasks) })
+		i := slices.IndexFunc(out, func(m Mass) bool { return m.Transfers == k.transfers })
 		if i < 0 {
 			i = len(out)
-			out = append(out, Mass{Transfers: k.transfers, Tasks: k.tasks})
+			out = append(out, Mass{Transfers: k.transfers})
 		}
 		out[i].Mass += k.mass
 		out[i].Reversed += k.mass * k.fit.reversed

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"math"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -74,8 +73,8 @@ func (g *grid) sharedMean(
 		return m, 0, err
 	}
 	size := g.len()
-	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(g.gram, gaussian.MaxJitter); err != nil {
+	chol, err := g.factor()
+	if err != nil {
 		return m, 0, err
 	}
 	var lt linalg.Dense

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/special"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -49,20 +48,13 @@ func (t Task) WithFailed(x *linalg.Dense) Task {
 	return t
 }
 
-// NewSuccess returns the model of labels of which no past is known: the process of
-// the kernel, in the labels' units, about success. x is any point of the kernel's.
-func NewSuccess(k kernel.Kernel, x *linalg.Dense) *Model {
+// NewSuccess returns the model of labels of which no past is known: the process specific to a target, in the
+// labels' units, about success: its variance of 1 is the square of the way from success to neither. x is any point.
+func NewSuccess(x *linalg.Dense) *Model {
 	_, d := x.Dims()
 	s := DefaultSettings(d)
-	at := linalg.NewDense(1, d, slices.Clone(x.Row(0)))
-	variance := []float64{0}
-	kernel.Diag(variance, k, at)
-	if v := variance[0]; v > 0 { // 1 is the square of the way from success to neither
-		k = kernel.Scale(1/v, k)
-		s.SpecificKernel = k
-	}
-	base := Base{Kernel: k, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
-	g := newGrid(base, at, 1)
+	base := Base{Kernel: s.SpecificKernel, Mean: Succeeded, NoiseVariance: s.SuccessNoise}
+	g := newGrid(base, linalg.NewDense(1, d, slices.Clone(x.Row(0))), 1)
 	m := &Model{settings: s}
 	m.set(g, g.prior())
 	return m

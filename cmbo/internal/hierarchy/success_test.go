@@ -133,9 +133,8 @@ func TestSuccessFollowsPastAndRun(t *testing.T) {
 
 // Without a past success is expected, until failures say otherwise.
 func TestSuccessWithoutPast(t *testing.T) {
-	k := kernel.Scale(30, kernel.Matern32(0.4, 0.4))
 	x := linalg.NewDense(3, 2, []float64{.1, .1, .9, .9, .5, .5})
-	m := NewSuccess(k, x)
+	m := NewSuccess(x)
 	p := success(t, m, 1, nil, nil, x)
 	for _, v := range p {
 		assert.InDelta(t, special.NormCDF(1/math.Sqrt(1+m.settings.SuccessNoise)), v, 1e-12)
