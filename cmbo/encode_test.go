@@ -211,8 +211,10 @@ func TestPriorLimits(t *testing.T) {
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*300*300), tt.name)
 		}
 	}
-	most := int64(math.MaxInt64)
-	_, err := cmbo.PriorLimits{Bytes: most, Tasks: int(most), TaskRows: int(most), TotalRows: int(most), Points: int(most), Entries: most}.Decode(ctx, bytes.NewReader(b))
+	const most, mostInt = int64(math.MaxInt64), math.MaxInt
+	_, err := cmbo.PriorLimits{
+		Bytes: most, Tasks: mostInt, TaskRows: mostInt, TotalRows: mostInt, Points: mostInt, Entries: most,
+	}.Decode(ctx, bytes.NewReader(b))
 	require.NoError(t, err)
 	_, err = cmbo.PriorLimits{Tasks: -1}.Decode(ctx, bytes.NewReader(b))
 	require.ErrorIs(t, err, cmbo.ErrOption)
