@@ -108,22 +108,22 @@ type Hedge struct {
 func DefaultSettings(dim int) Settings {
 	return Settings{
 		Seed:   1,
-		Kernel: DefaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
+		Kernel: defaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{leastNoise, 1}, MaxMean: 1,
 		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, Besides: []float64{0.05, 0.5}, SpecificKernel: DefaultKernel(dim), Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
+		NoTransferMass: 0.2, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
 
-// DefaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates,
+// defaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates,
 // half the diagonal of their cube.
-func DefaultKernel(dim int) kernel.Kernel {
+func defaultKernel(dim int) kernel.Kernel {
 	lengths := make([]float64, dim)
 	for i := range lengths {
 		lengths[i] = 0.5 * math.Sqrt(float64(dim))
