@@ -121,38 +121,28 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return seen, nil
 }
 
-// seen returns a value told as the surrogate sees it, in which low values may be closer together.
-func (m consulted) seen(v float64) float64 {
-	switch s := m.Surrogate.(type) {
-	case *hierarchicalRun:
-		return s.See(v)
-	case plainRun:
-		return s.See(v)
+// view returns how the surrogate sees values, which may bring low ones closer together, and the logarithm of the
+// steepest slope back.
+func (m consulted) view() (low scaling.Low, steepest float64) {
+	if s, ok := m.Surrogate.(plainRun); ok {
+		return s.Seeing()
 	}
-	return v
+	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
+		return r.Seeing()
+	}
+	return low, 0
 }
 
-// seeing returns what seen and back do, for values in user's units that scale brings to the surrogate.
-func (m consulted) seeing(scale *scaling.Values) (low scaling.Low, steepest float64) {
-	switch s := m.Surrogate.(type) {
-	case *hierarchicalRun:
-		low, steepest = s.Seeing()
-	case plainRun:
-		low, steepest = s.Seeing()
-	}
-	low.Knee, low.Near = scale.Back(low.Knee, low.Near)
-	return low, steepest
+// seen returns a value told as the surrogate sees it.
+func (m consulted) seen(v float64) float64 {
+	low, _ := m.view()
+	return low.At(v)
 }
 
 // back brings a prediction back to where low values are as far apart as they are told.
 func (m consulted) back(v float64) float64 {
-	switch s := m.Surrogate.(type) {
-	case *hierarchicalRun:
-		return s.Back(v)
-	case plainRun:
-		return s.Back(v)
-	}
-	return v
+	low, steepest := m.view()
+	return low.BackFrom(v, steepest)
 }
 
 // belief brings what the surrogate predicts of a value to the user's units and direction, with low

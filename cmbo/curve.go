@@ -133,17 +133,19 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs)
 		if n == 0 {
 			return struct{}{}, space.Errorf(ErrStep, "trial %d has reported nothing before it was stopped", id)
 		}
-		l, err := d.law(ctx, c.Steps[n-1])
-		if err != nil {
-			return struct{}{}, err
-		}
 		a, known, err := d.look(ctx, id, c.Steps[n-1])
+		says := !known
+		v := o.config.oriented(c.Values[n-1])
+		if known {
+			_, _, says = a.evidence(v)
+		} else if err == nil {
+			a.law, err = d.law(ctx, c.Steps[n-1])
+		}
 		if err != nil {
 			return struct{}{}, err
 		}
-		v := o.config.oriented(c.Values[n-1])
-		if _, _, says := a.evidence(v); l.Known() && (says || !known) {
-			e.Y, e.Noise = o.config.estimate(l.Law, v)
+		if says && a.law.Known() {
+			e.Y, e.Noise = o.config.estimate(a.law.Law, v)
 		}
 		return struct{}{}, o.close(id, e)
 	})
@@ -176,6 +178,12 @@ type curveUnit struct {
 	// How the model sees values, and the logarithm of the steepest slope back.
 	low      scaling.Low
 	steepest float64
+}
+
+// look takes over how the model sees values, in the user's units.
+func (u *curveUnit) look(m consulted, scale *scaling.Values) {
+	u.low, u.steepest = m.view()
+	u.low.Knee, u.low.Near = scale.Back(u.low.Knee, u.low.Near)
 }
 
 // seen brings a measurement of a value to how the model sees it.
@@ -227,7 +235,7 @@ func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, erro
 		u.ends = nil // what was not finished is begun anew
 		return u, err
 	}
-	u.low, u.steepest = o.model.seeing(&scale)
+	u.look(o.model, &scale)
 	// The deviation of the value of a point drawn at random.
 	fit := scaling.Fit(scaling.ZScore, mean)
 	var within float64
@@ -341,7 +349,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 		if err != nil {
 			return a, false, err
 		}
-		a.law.unit.low, a.law.unit.steepest = o.model.seeing(&scale)
+		a.law.unit.look(o.model, &scale)
 		end = [2]float64{mean[0], variance[0]}
 		ends[id] = end
 	}

@@ -26,9 +26,6 @@ type target struct {
 	adjust func(ctx context.Context, z []float64, x *linalg.Dense) error
 
 	fits gp.Fits
-	// A copy of the latest observations, to tell which results computed before still stand.
-	x          linalg.Dense
-	raw, noise []float64
 	// forget, if not nil, is told that what was computed for more than the
 	// first n observations no longer stands.
 	forget func(n int)
@@ -72,16 +69,7 @@ func (t *target) receive(d cmbo.Data) error {
 	if err := t.take(d); err != nil {
 		return err
 	}
-	same := points.Same(&t.x, t.d.X)
-	for i := range same {
-		if t.raw[i] != t.d.Raw[i] || t.noise[i] != t.d.RawNoiseVariance[i] {
-			same = i
-			break
-		}
-	}
-	t.x.Copy(t.d.X)
-	t.raw, t.noise = append(t.raw[:0], t.d.Raw...), append(t.noise[:0], t.d.RawNoiseVariance...)
-	t.fits.Forget(same)
+	same := t.fits.Keep(t.d.X, t.d.Raw, t.d.RawNoiseVariance)
 	if t.forget != nil {
 		t.forget(same)
 	}
@@ -101,7 +89,7 @@ func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []
 	u := unit(raw, z)
 	noise = make([]float64, n)
 	for i := range noise {
-		noise[i] = t.noise[i] / u / u
+		noise[i] = t.d.RawNoiseVariance[i] / u / u
 	}
 	if t.adjust != nil && n > 0 {
 		err = t.adjust(ctx, z, x)

@@ -171,6 +171,25 @@ type Fits struct {
 	Fitter Fitter
 
 	known map[int]Hyper // by number of observations
+
+	x          linalg.Dense // a copy of the latest observations
+	raw, given []float64    // their values, and noise variances
+}
+
+// Keep forgets what was fitted to other observations than the first of those given, by their values and noise
+// variances as told, of which it keeps a copy. It returns how many are those of the last call.
+func (f *Fits) Keep(x *linalg.Dense, raw, given []float64) (same int) {
+	same = points.Same(&f.x, x)
+	for i := range same {
+		if f.raw[i] != raw[i] || f.given[i] != given[i] {
+			same = i
+			break
+		}
+	}
+	f.x.Copy(x)
+	f.raw, f.given = append(f.raw[:0], raw...), append(f.given[:0], given...)
+	f.forget(same)
+	return same
 }
 
 // At returns the hyperparameters that serve the first n observations. data returns
@@ -259,7 +278,7 @@ func (f *Fits) form(n int) kernel.Kernel {
 	return f.Template
 }
 
-// Forget drops what was fitted to more than the first n observations.
-func (f *Fits) Forget(n int) {
+// forget drops what was fitted to more than the first n observations.
+func (f *Fits) forget(n int) {
 	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > n })
 }

@@ -107,7 +107,7 @@ func TestFits(t *testing.T) {
 	at(&f, 27)
 	at(&f, 25)
 	assert.Equal(t, []int{20, 25}, asked)
-	f.Forget(24)
+	f.forget(24)
 	at(&f, 23)
 	at(&f, 27)
 	assert.Equal(t, []int{20, 25, 25}, asked)

@@ -22,9 +22,6 @@ type Plain struct {
 	scale Scaling
 	fits  Fits
 
-	x          linalg.Dense // a copy of the latest observations, whose fits are kept
-	raw, given []float64    // their values, and noise variances
-
 	count  int       // observations the parameters were fitted to, -1 for none
 	params []float64 // log-parameters of the kernel, then of the noise variance, then the share of the view, if that is not 0
 	noise  float64   // noise variance in use, in the view
@@ -70,7 +67,9 @@ func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, sha
 // that it does not matter which of them were skipped; those to others, such as what
 // a stopped trial let expect before it went on, are forgotten.
 func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
-	g.take(d)
+	if same := g.fits.Keep(d.X, d.Raw, d.RawNoiseVariance); g.count > same {
+		g.count = -1
+	}
 	if count := RefitCount(len(d.Y)); count != g.count {
 		if err := g.refit(ctx, d, count); err != nil {
 			return err
@@ -84,23 +83,6 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 		g.full, err = g.process.WithPending(ctx, d.Pending, g.noise)
 	}
 	return err
-}
-
-// take keeps a copy of data, and forgets what was fitted to others.
-func (g *Plain) take(d *space.Data) {
-	same := points.Same(&g.x, d.X)
-	for i := range same {
-		if g.raw[i] != d.Raw[i] || g.given[i] != d.RawNoiseVariance[i] {
-			same = i
-			break
-		}
-	}
-	g.x.Copy(d.X)
-	g.raw, g.given = append(g.raw[:0], d.Raw...), append(g.given[:0], d.RawNoiseVariance...)
-	g.fits.Forget(same)
-	if g.count > same {
-		g.count = -1
-	}
 }
 
 // refit sets the hyperparameters to those fitted to the first count
@@ -154,14 +136,9 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 	return err
 }
 
-// Back brings a value of what Predict predicts to where values are measured: see [View].
-func (g *Plain) Back(line float64) float64 { return g.view.back(line) }
-
-// Seeing returns what makes differences between low values smaller, and the logarithm of the steepest slope back.
+// Seeing returns what brings values to where Predict predicts them, and the logarithm of the steepest slope back: see
+// [View].
 func (g *Plain) Seeing() (low scaling.Low, steepest float64) { return g.view.low, g.view.steepest }
-
-// See brings a value to where Predict predicts it: see [View].
-func (g *Plain) See(v float64) float64 { return g.view.low.At(v) }
 
 // NoiseVariance returns the noise variance in use, of values near the best.
 func (g *Plain) NoiseVariance() float64 {

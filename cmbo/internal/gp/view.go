@@ -59,14 +59,11 @@ func (v View) logSlopes(y []float64) float64 {
 }
 
 // Line brings moments of what the view shows to the unit of the values near the best one, which
-// is how values are to be compared with it: lower ones lie closer than they are. See back.
+// is how values are to be compared with it: lower ones lie closer than they are. The way back is
+// low's BackFrom, below the least of the values shown with the slope that it has there.
 func (v View) Line(mean, sd float64) (float64, float64) {
 	if v == (View{}) {
 		return mean, sd
 	}
 	return v.shift + v.scale*mean, v.scale * sd
 }
-
-// back brings a value from Line to where values are measured. Below the least of those shown the
-// slope is what it is there.
-func (v View) back(line float64) float64 { return v.low.BackFrom(line, v.steepest) }

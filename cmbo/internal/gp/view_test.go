@@ -23,7 +23,7 @@ func TestLook(t *testing.T) {
 			if want > 0.9 {
 				require.InDelta(t, want, near, 1e-12)
 			}
-			back := func(z float64) float64 { line, _ := v.Line(z, 1); return v.back(line) }
+			back := func(z float64) float64 { line, _ := v.Line(z, 1); return v.low.BackFrom(line, v.steepest) }
 			require.InDelta(t, want, back(z[i]), 1e-12)
 			const h = 1e-6 // upwards: below the least value shown the slope is another
 			slopes -= math.Log((4*back(z[i]+h) - back(z[i]+2*h) - 3*back(z[i])) / (2 * h))
@@ -43,7 +43,7 @@ func TestLook(t *testing.T) {
 		require.Zero(t, v)
 		require.Zero(t, v.logSlopes(c.y))
 		mean, sd := v.Line(-3, 2)
-		require.Equal(t, []float64{-3, 2}, []float64{v.back(mean), sd})
+		require.Equal(t, []float64{-3, 2}, []float64{v.low.BackFrom(mean, v.steepest), sd})
 	}
 }
 

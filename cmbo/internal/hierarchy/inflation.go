@@ -116,7 +116,7 @@ func (r *Run) Ends(mean, sd float64) (low, high float64) {
 		below := min(mean-r.low.Knee, 0)
 		sd, lower = r.Model.inflated(below/r.low.Near, sd), (r.Model.depth-1)*below
 	}
-	return r.Back(mean + lower - special.Z90*sd), r.Back(mean + special.Z90*sd)
+	return r.low.Back(mean + lower - special.Z90*sd), r.low.Back(mean + special.Z90*sd)
 }
 
 // inflated returns the deviation of a mean from the knee, in Near.

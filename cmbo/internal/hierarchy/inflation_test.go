@@ -124,8 +124,8 @@ func TestEnds(t *testing.T) {
 		{5, 0.1, 0.1, 5}, {0, 0.1, 0.1, 0}, {-0.5, 0.1, 0.2, -0.75}, {-1, 0.1, 0.3, -1.5}, {-7, 0.1, 0.3, -10.5},
 	} {
 		low, high := r.Ends(knee+tt.mean*near, tt.sd*near)
-		require.InDelta(t, r.Back(knee+(tt.lower-special.Z90*tt.inflated)*near), low, 1e-9*near, tt)
-		require.InDelta(t, r.Back(knee+(tt.mean+special.Z90*tt.inflated)*near), high, 1e-12*near, tt)
+		require.InDelta(t, r.low.Back(knee+(tt.lower-special.Z90*tt.inflated)*near), low, 1e-9*near, tt)
+		require.InDelta(t, r.low.Back(knee+(tt.mean+special.Z90*tt.inflated)*near), high, 1e-12*near, tt)
 	}
 }
 

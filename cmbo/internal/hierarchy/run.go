@@ -148,16 +148,10 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// Back returns a value of what Predict predicts, as far apart from others as values are told.
-func (r *Run) Back(v float64) float64 { return r.low.Back(v) }
-
 // Seeing returns what makes differences between low values smaller, and the logarithm of the steepest slope back.
 func (r *Run) Seeing() (low scaling.Low, steepest float64) { return r.low, scaling.RaisedFrom }
 
-// See returns a value that was told as close to others as those that Predict predicts.
-func (r *Run) See(v float64) float64 { return r.low.At(v) }
-
-// LogImprovement writes the logarithm of the expected improvement over best, as See has it, at the
+// LogImprovement writes the logarithm of the expected improvement over best, as Seeing has it, at the
 // rows of x: the mean of that of all hypotheses' parts, each with a narrow range of scales. The
 // mixture is far from normal after few values, and the improvement of its first two moments
 // would send the search where values may only be lower than they are predicted.

@@ -1143,7 +1143,7 @@ func TestLowValuesOfARun(t *testing.T) {
 		predict := func(run *Run) (mean, sd, log []float64) {
 			mean, sd, log = make([]float64, 5), make([]float64, 5), make([]float64, 5)
 			require.NoError(t, run.Predict(ctx, mean, sd, c))
-			require.NoError(t, run.LogImprovement(ctx, log, c, run.See(2*unit)))
+			require.NoError(t, run.LogImprovement(ctx, log, c, run.low.At(2*unit)))
 			return mean, sd, log
 		}
 		for i := range len(y) {
@@ -1161,7 +1161,7 @@ func TestLowValuesOfARun(t *testing.T) {
 		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c))
 		wantLog := make([]float64, 5)
 		require.NoError(t, want.LogImprovement(ctx, wantLog, c, low.At(2*unit)))
-		require.Equal(t, low.Back(mean[0]), got.Back(mean[0]))
+		require.Equal(t, low.Back(mean[0]), got.low.Back(mean[0]))
 		require.Equal(t, wantMean, mean)
 		require.Equal(t, wantSD, sd)
 		require.Equal(t, wantLog, log)
