@@ -35,7 +35,8 @@ type Protocol struct {
 	// "penalized", the lowest tenth of each task's becomes a penalty, a thousand times their range below
 	// them; "compressed", they are as [cmbo.Learn] sees them; for a target in other units "shifted", 50
 	// of their mean range lower, "lower" and "higher", three of it, "small" and "large", a thirtieth and
-	// thirty times of each.
+	// thirty times of each; "mixed", each has a unit of its own: a tenth to ten times its values, moved
+	// by up to three mean ranges.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in
 	// the order of their IDs; 0 for all.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"maps"
+	"math"
 	"os"
 	"path/filepath"
 	"slices"
@@ -224,7 +225,7 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "mirrored", "penalized", "compressed", "shifted", "lower", "higher", "small", "large"} {
+	for _, past := range []string{"negated", "mirrored", "penalized", "compressed", "shifted", "lower", "higher", "small", "large", "mixed"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
@@ -237,9 +238,12 @@ func TestPasts(t *testing.T) {
 			spread += slices.Max(s.Y) - slices.Min(s.Y)
 		}
 		spread /= float64(len(was.sources))
+		units := map[float64]bool{}
 		for i, s := range is.sources {
 			y := was.sources[i].Y
 			require.Equal(t, was.sources[i].X, s.X)
+			factor := (s.Y[1] - s.Y[0]) / (y[1] - y[0])
+			units[math.Round(1e9*factor)] = true
 			lo, hi, penalties := slices.Min(y), slices.Max(y), 0
 			for j, v := range s.Y {
 				switch {
@@ -260,6 +264,10 @@ func TestPasts(t *testing.T) {
 					require.InEpsilon(t, y[j]/30, v, 1e-15)
 				case past == "large":
 					require.Equal(t, 30*y[j], v)
+				case past == "mixed":
+					require.True(t, factor > 0.1 && factor < 10)
+					require.InDelta(t, 0, v-factor*y[j], 3*spread)
+					require.InDelta(t, s.Y[0]-factor*y[0], v-factor*y[j], 1e-9*spread)
 				case v != y[j]:
 					require.Equal(t, lo-1000*(hi-lo), v)
 					penalties++
@@ -268,6 +276,9 @@ func TestPasts(t *testing.T) {
 			if past == "penalized" {
 				require.Equal(t, 3, penalties, "the lowest of 20 distinct values, and those up to the tenth")
 			}
+		}
+		if past == "mixed" {
+			require.Len(t, units, len(is.sources))
 		}
 	}
 	p, err := FindProtocol("quick")

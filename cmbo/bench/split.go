@@ -3,6 +3,7 @@ package bench
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -31,9 +32,10 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 		e := extent{lo: math.Inf(1), hi: math.Inf(-1)}
 		for _, t := range s.sources {
 			lo, hi := slices.Min(t.Y), slices.Max(t.Y)
-			e = extent{min(e.lo, lo), max(e.hi, hi), e.spread + (hi-lo)/float64(len(s.sources))}
+			e.lo, e.hi, e.spread = min(e.lo, lo), max(e.hi, hi), e.spread+(hi-lo)/float64(len(s.sources))
 		}
 		for _, t := range s.sources {
+			e.unit = rng.Stream(p.Seed, "unit", uint64(i), idHash(t.ID))
 			change(t.Y, e)
 		}
 	}
@@ -44,7 +46,10 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 }
 
 // An extent is that of the values of all past tasks: their range, and the mean of the tasks' own.
-type extent struct{ lo, hi, spread float64 }
+type extent struct {
+	lo, hi, spread float64
+	unit           *rand.Rand // what a task draws its unit with
+}
 
 // pasts are the changes that a protocol may make to the values of a past task.
 var pasts = map[string]func(y []float64, e extent){
@@ -59,6 +64,10 @@ var pasts = map[string]func(y []float64, e extent){
 	"shifted": moved(1, -50),
 	"lower":   moved(1, -3),
 	"higher":  moved(1, 3),
+	"mixed": func(y []float64, e extent) {
+		factor, ranges := math.Pow(10, 2*e.unit.Float64()-1), 6*e.unit.Float64()-3
+		moved(factor, ranges)(y, e)
+	},
 	"penalized": func(y []float64, _ extent) {
 		sorted := slices.Sorted(slices.Values(y))
 		lo, hi := sorted[0], sorted[len(y)-1]
