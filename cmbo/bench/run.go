@@ -17,14 +17,30 @@ type AskTeller interface {
 	Tell(id int, y float64, opts ...cmbo.ObservationOption) error
 }
 
+// A Record is what is kept of one run: a line of an experiment's runs.jsonl.
+// All of it follows from the table, the protocol and the seed.
+type Record struct {
+	Space       string `json:"space"`
+	Method      string `json:"method"`
+	Acquisition string `json:"acquisition"`
+	Split       int    `json:"split"`
+	Task        string `json:"task"`
+	Repeat      int    `json:"repeat"`
+	// Rows are the rows of the task's table that were evaluated, the initial ones first.
+	Rows []int `json:"rows"`
+	// Regret is the normalised simple regret after the initial rows and after each query.
+	Regret []float64 `json:"regret"`
+	// Z and LogSD tell how good the prediction of each queried value was: (y − mean)/sd and
+	// ln(sd/range) with the deviation of a measurement, noise included, and the range of the task's
+	// table, to five digits. Both leave out the queries without a prediction of that point whose
+	// deviation is positive and finite, so that entry i need not be that of query i.
+	Z     []float64 `json:"z,omitempty"`
+	LogSD []float64 `json:"log_sd,omitempty"`
+}
+
 // trace tunes a task: it tells the initial rows, then asks and tells budget times. The
-// Record says all but which run it is. Regrets are normalised simple ones after the initial
-// rows and after each query, budget+1 numbers: (max − best)/(max − min) over the task's whole
-// table. A method that has proposed every row keeps its last regret.
-//
-// It fails with [cmbo.ErrTask] if the values of the task give no range; with
-// [cmbo.ErrOption] if an initial row is not in the table or o proposes a point that
-// is not, as an optimiser over a parameter space does; and with the errors of o.
+// Record says all but which run it is. Regrets are (max − best)/(max − min) over the task's whole
+// table, budget+1 numbers. A method that has proposed every row keeps its last regret.
 func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget int) (*Record, error) {
 	lo, hi := t.Range()
 	if !(hi > lo) || math.IsInf(hi-lo, 0) {

@@ -106,7 +106,7 @@ func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 	r := rng.Stream(p.Seed, "split", uint64(i))
 	r.Shuffle(len(usable), func(a, b int) { usable[a], usable[b] = usable[b], usable[a] })
 	n := min(max(int(math.Round(p.SourceShare*float64(len(usable)))), 1), len(usable)-1)
-	sources := slices.Clone(usable[:n])
+	sources := usable[:n]
 	if p.Sources > 0 {
 		sources = sources[:min(p.Sources, n)]
 	}

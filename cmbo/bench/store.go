@@ -205,20 +205,16 @@ func (s *store) close() error {
 	if s.f == nil {
 		return nil
 	}
-	err := s.f.Close()
-	s.f = nil
-	return err
+	return s.f.Close()
 }
 
 // finish brings the records into an order that follows from their keys, not from who made them
-// when, and writes them and the failures, or removes the list of these if there are none.
+// when, and writes them and the failures, or removes the list of these if there are none. The
+// store is closed.
 func (s *store) finish(order func(a, b runKey) int, failures []Failure) error {
 	slices.SortFunc(s.records, func(a, b Record) int { return order(a.key(), b.key()) })
 	if s.dir == "" {
 		return nil
-	}
-	if err := s.close(); err != nil {
-		return err
 	}
 	if err := replaceFile(filepath.Join(s.dir, runsFile), "", s.records...); err != nil {
 		return err

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // A constraint is a limit on an output, such as etime<=5, or etime<=30%: then it is that
@@ -130,6 +131,14 @@ var costWays = []way{
 	{name: "random search", random: true},
 }
 
+// contextWays are what a run is told of its task: nothing, its descriptors, those of a task
+// drawn at random, past tasks having been dealt others' too.
+var contextWays = []way{
+	{name: "without descriptors", transfer: true, handling: told},
+	{name: "with", transfer: true, handling: told},
+	{name: "dealt out at random", transfer: true, handling: told},
+}
+
 // shown returns rows of a task as the past of another one.
 func (s *study) shown(t, target *problem, h handling, rows []int) cmbo.Task {
 	feasible := t.feasible
@@ -138,10 +147,7 @@ func (s *study) shown(t, target *problem, h handling, rows []int) cmbo.Task {
 		q := t.pick(t.Y, rows)
 		q.Outputs = make(map[string][]float64)
 		for _, name := range s.outputs() {
-			q.Outputs[name] = nil // one that has two limits is named twice
-			for _, i := range rows {
-				q.Outputs[name] = append(q.Outputs[name], t.Outputs[name][i])
-			}
+			q.Outputs[name] = t.pick(t.Outputs[name], rows).Y
 		}
 		return q
 	case penalty, failure:
@@ -179,6 +185,25 @@ func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling
 		return o.TellFailed(trial.ID)
 	}
 	return o.Tell(trial.ID, s.worst)
+}
+
+// speaks reports whether a run is told descriptors.
+func (s *study) speaks(m way) bool { return s.contexts && m != contextWays[0] }
+
+// anew reports whether each repeat draws the rows of past tasks and deals descriptors out anew.
+func (s *study) anew() bool { return s.contexts && s.constraints == nil }
+
+// described returns what a run on a target is told of each task, by index. What repeat numbers
+// is dealt out anew.
+func (s *study) described(m way, target int, repeat ...uint64) func(i int) cmbo.Context {
+	switch {
+	case !s.contexts:
+		return func(int) cmbo.Context { return nil }
+	case m != contextWays[2]:
+		return func(i int) cmbo.Context { return s.tasks[i].Context }
+	}
+	deal := rng.Stream(s.protocol.Seed, "context", append([]uint64{uint64(target)}, repeat...)...).Perm(len(s.tasks))
+	return func(i int) cmbo.Context { return s.tasks[deal[i]].Context }
 }
 
 // tune tunes a task in a way, with a past once unless that is drawn anew: the prior proposes from

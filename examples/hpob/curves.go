@@ -17,10 +17,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
-// readCurves reads the tasks of one space, losses up to where they diverge, and returns the
-// steps of an evaluation. Regret is that of a row's end in units of the way from the best end
-// to the median one, to the worst where the median is as good as the best, and 1 at most: beyond,
-// a loss that diverges would be the unit. Tasks whose ends are all equal are left out.
+// readCurves reads the tasks of one space, losses up to where they diverge, and returns the steps of
+// an evaluation. Regret is that of a row's end in units of the way from the best end to the median one,
+// to the worst where the median is as good as the best, and 1 at most. Tasks of equal ends are left out.
 func (s *study) readCurves() (steps int, err error) {
 	path := s.data[0]
 	f, err := os.Open(path)

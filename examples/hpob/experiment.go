@@ -2,8 +2,11 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"os"
+	"path/filepath"
 	"runtime"
 	"time"
 
@@ -60,5 +63,63 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 	if n := len(out.Failures); n > 0 {
 		return fmt.Errorf("%d failures, listed above and in %s", n, o.out)
 	}
+	return nil
+}
+
+// single tries one method and reports its mean curve.
+func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
+	if len(tables) != 1 {
+		return fmt.Errorf("%d search spaces; name one with -space", len(tables))
+	}
+	// The file is written once all runs are made.
+	if info, err := os.Stat(o.out); err == nil && info.IsDir() {
+		return fmt.Errorf("-out: %s is a folder; without -experiment it is the file to write the mean curve to", o.out)
+	}
+	if err := os.MkdirAll(filepath.Dir(o.out), 0o777); err != nil {
+		return err
+	}
+	out, err := o.run(ctx, tables, "", stderr)
+	if err != nil {
+		return err
+	}
+	if len(out.Failures) > 0 {
+		return errors.New(out.Failures[0].String())
+	}
+	if len(out.Records) == 0 {
+		return fmt.Errorf("%s has no runs with %s: it brings an acquisition of its own and runs beside that kind alone",
+			o.protocol.Methods[0], o.protocol.Acquisitions[0])
+	}
+	return curve(o, out.Records, stdout)
+}
+
+// curve prints the mean curve and writes it as CSV.
+func curve(o *options, records []bench.Record, stdout io.Writer) error {
+	curves := make([][]float64, len(records))
+	tasks := make(map[string]bool)
+	for i, r := range records {
+		curves[i] = r.Regret
+		tasks[r.Task] = true
+	}
+	mean := bench.MeanCurve(curves)
+	name := records[0].Method
+	if a := records[0].Acquisition; a != "" {
+		name += ", " + a
+	}
+	fmt.Fprintf(stdout, "%s: mean normalised simple regret of %d runs on %d tasks\n\n", name, len(records), len(tasks))
+	fmt.Fprintln(stdout, "queries   regret")
+	csv := "queries,mean_normalised_simple_regret\n"
+	for t, v := range mean {
+		if t <= 5 || t%5 == 0 || t == len(mean)-1 {
+			fmt.Fprintf(stdout, "%7d   %.4f\n", t, v)
+		}
+		csv += fmt.Sprintf("%d,%v\n", t, v)
+	}
+	if o.out == "" {
+		return nil
+	}
+	if err := os.WriteFile(o.out, []byte(csv), 0o666); err != nil {
+		return err
+	}
+	fmt.Fprintf(stdout, "\nwrote %s\n", o.out)
 	return nil
 }

@@ -1,26 +1,13 @@
-// Hpob compares methods on recorded tuning tasks in HPO-B's format.
+// Hpob compares methods on recorded tuning tasks in HPO-B's format, or on a user's own histories.
+// README.md has the formats, the protocols and more commands.
 //
-// It reads search spaces from files, plain JSON or gzip'd, or from HPO-B's own
-// directory; divides their tasks into past ones and new ones; learns from some
-// observations of each past task; and tunes each new task several times.
-//
-// With -experiment it compares all methods by a protocol of that name, keeps
-// every run in a folder, and writes a report there. It may be killed at any time:
-// the same command goes on where it stopped.
-//
-//	go run ./examples/hpob -experiment quick -data FILE -out DIRECTORY
-//	go run ./examples/hpob -report DIRECTORY
-//	go run ./examples/hpob -ratios DIRECTORY,DIRECTORY
-//
-// Without, it tries one method, prints the mean normalised simple regret against
-// the number of queries and writes the curve as CSV.
-//
-//	go run ./examples/hpob -data FILE -method RGPE
-//
-// Tables may be a user's own histories, too: CSV, JSON lines, exports of MLflow, Optuna and Weights
-// & Biases, and Optuna's journals, with the parameters in a file of JSON.
-//
+//	go run ./examples/hpob -data FILE -method RGPE                 # one method: its mean curve
+//	go run ./examples/hpob -experiment quick -data FILE -out DIR   # all methods, and a report
+//	go run ./examples/hpob -report DIR                             # the report again
+//	go run ./examples/hpob -ratios DIR,DIR                         # methods over several tables
 //	go run ./examples/hpob -data history.csv -space space.json -minimize
+//
+// An experiment may be killed at any time: the same command goes on where it stopped.
 package main
 
 import (
@@ -33,6 +20,9 @@ import (
 	"os/signal"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+
+	// Most of the hours that experiments take is linear algebra. Results differ in last digits from those without.
+	_ "github.com/gocmbo/cmbo/linalg/accel"
 )
 
 type options struct {

@@ -118,8 +118,8 @@ func (s *study) measure(ctx context.Context, target int, repeat uint64, m way) (
 
 // underNoise compares what ways to search would use in the end.
 func underNoise(ctx context.Context, s *study) error {
-	err := s.readOutputs(2, "two different values", func(t *problem) bool { return t.rate(s.past.minimize) })
-	if err != nil {
+	use := func(t *problem) bool { return t.rate(s.past.minimize) }
+	if err := s.readOutputs(2, "two different values", use); err != nil {
 		return err
 	}
 	n, p := s.targets(), s.protocol

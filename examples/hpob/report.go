@@ -60,34 +60,25 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 	for i := range records {
 		repeats = max(repeats, records[i].Repeat+1)
 	}
-	var b strings.Builder
-	if p.Own {
-		fmt.Fprintf(&b, "HPO-B's own division of the tasks and its initial configurations: %s.",
-			count(repeats, "initialisation"))
-	} else {
-		fmt.Fprintf(&b, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
-			count(p.Splits, "random division"), p.SourceShare, count(repeats, "run"), count(p.Initial, "random observation"))
+	text := ""
+	say := func(whether bool, format string, args ...any) {
+		if whether {
+			text += fmt.Sprintf(format, args...)
+		}
 	}
-	fmt.Fprintf(&b, " At most %s of each source; %s a run; seed %d.",
+	say(p.Own, "HPO-B's own division of the tasks and its initial configurations: %s.", count(repeats, "initialisation"))
+	say(!p.Own, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
+		count(p.Splits, "random division"), p.SourceShare, count(repeats, "run"), count(p.Initial, "random observation"))
+	say(true, " At most %s of each source; %s a run; seed %d.",
 		count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
-	if repeats < p.Repeats {
-		fmt.Fprintf(&b, " The protocol asks for %d of these repeats.", p.Repeats)
-	}
-	if p.Sources > 0 {
-		fmt.Fprintf(&b, " At most %s.", count(p.Sources, "source"))
-	}
-	if p.Past != "" {
-		fmt.Fprintf(&b, " The values of sources are %s.", p.Past)
-	}
-	if p.Targets > 0 {
-		fmt.Fprintf(&b, " At most %s of a division are tuned.", count(p.Targets, "new task"))
-	}
-	if p.Clusters[0] == p.Clusters[1] {
-		fmt.Fprintf(&b, " The variants of the paper that cluster have %s.", count(p.Clusters[0], "cluster"))
-	} else {
-		fmt.Fprintf(&b, " The variants of the paper that cluster choose between %d and %d clusters by the scores of the partitions.", p.Clusters[0], p.Clusters[1])
-	}
-	out := []string{b.String()}
+	say(repeats < p.Repeats, " The protocol asks for %d of these repeats.", p.Repeats)
+	say(p.Sources > 0, " At most %s.", count(p.Sources, "source"))
+	say(p.Past != "", " The values of sources are %s.", p.Past)
+	say(p.Targets > 0, " At most %s of a division are tuned.", count(p.Targets, "new task"))
+	least, most := p.Clusters[0], p.Clusters[1]
+	say(least == most, " The variants of the paper that cluster have %s.", count(least, "cluster"))
+	say(least < most, " The variants of the paper that cluster choose between %d and %d clusters by the scores of the partitions.", least, most)
+	out := []string{text}
 	for _, t := range s.Tables {
 		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.",
 			t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))

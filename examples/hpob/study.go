@@ -181,13 +181,10 @@ func (s *study) targets() int {
 	return min(cmp.Or(s.protocol.Targets, len(s.tasks)), len(s.tasks))
 }
 
-// draw returns the rows that a past task shows: -source-rows at random, all of them for 0.
+// draw returns the rows that a past task shows: -source-rows at random.
 func (s *study) draw(t *problem, label string, index ...uint64) []int {
 	rows := rng.Stream(s.protocol.Seed, label+t.ID, index...).Perm(len(t.X))
-	if k := s.protocol.SourceRows; k > 0 && k < len(rows) {
-		rows = rows[:k]
-	}
-	return rows
+	return rows[:min(s.protocol.SourceRows, len(rows))]
 }
 
 // pick returns rows of a task, with these values.

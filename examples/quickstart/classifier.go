@@ -138,30 +138,26 @@ func (c *classifier) accuracy(f *folded, cfg config) (float64, error) {
 // fillGram computes the kernel matrix of all points, intercept included, and
 // returns its scale before that was added.
 func (c *classifier) fillGram(f *folded, cfg config) (scale float64, err error) {
+	w := 1 / cfg.width
+	var value func(dot, dist, city float64) float64
+	switch cfg.kernel {
+	case "rbf":
+		value = func(_, dist, _ float64) float64 { return math.Exp(-0.5 * w * w * dist) }
+	case "laplacian":
+		value = func(_, _, city float64) float64 { return math.Exp(-w * city) }
+	case "polynomial":
+		value = func(dot, _, _ float64) float64 { return power(1+w*w*dot, cfg.degree) }
+	case "linear":
+		value = func(dot, _, _ float64) float64 { return w * w * dot }
+	default:
+		return 0, fmt.Errorf("no kernel %q", cfg.kernel)
+	}
 	n := len(f.y)
 	c.gram.Resize(n)
-	w := 1 / cfg.width
 	for i := range n {
 		row, dot, dist, city := c.gram.Row(i)[:i+1], f.dot.Row(i), f.dist.Row(i), f.city.Row(i)
-		switch cfg.kernel {
-		case "rbf":
-			for j := range row {
-				row[j] = math.Exp(-0.5 * w * w * dist[j])
-			}
-		case "laplacian":
-			for j := range row {
-				row[j] = math.Exp(-w * city[j])
-			}
-		case "polynomial":
-			for j := range row {
-				row[j] = power(1+w*w*dot[j], cfg.degree)
-			}
-		case "linear":
-			for j := range row {
-				row[j] = w * w * dot[j]
-			}
-		default:
-			return 0, fmt.Errorf("no kernel %q", cfg.kernel)
+		for j := range row {
+			row[j] = value(dot[j], dist[j], city[j])
 		}
 	}
 	c.gram.Mirror()

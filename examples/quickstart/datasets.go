@@ -77,11 +77,9 @@ func (r recipe) generate(seed uint64) *dataset {
 	}
 	d.x = linalg.NewDense(r.points, 2+r.irrelevant, nil)
 	centres := blobCentres(g, d.classes)
-	angle := 2 * math.Pi * g.Float64()
-	sin, cos := math.Sincos(angle)
+	sin, cos := math.Sincos(2 * math.Pi * g.Float64())
 	for i := range r.points {
-		class := i % d.classes
-		a, b, class := r.point(g, class, centres)
+		a, b, class := r.point(g, i%d.classes, centres)
 		d.y[i] = class
 		if g.Float64() < r.flip {
 			d.y[i] = (class + 1 + g.IntN(d.classes-1)) % d.classes

@@ -3,15 +3,14 @@
 // It makes two dozen small data sets, records how a kernel classifier did on each with some random
 // hyper-parameters, and learns a prior from these records. Then it tunes the classifier on data
 // sets it has not seen, with random search, with a plain Gaussian process, with the paper's default
-// variant and with what the library does without options, and shows how good the settings found are
-// after 1, 5, 10 and 20 tries. Everything is computed in the process; nothing is downloaded. It
-// writes a report with charts to one HTML file.
+// variant and with what the library does without options, and writes a report with charts to one HTML
+// file. Everything is computed in the process; nothing is downloaded.
 //
 //	go run ./examples/quickstart [flags]
 //
-// The files in reading order: tune.go is what a program does that uses the
-// library, past.go what it does once before; classifier.go and datasets.go are
-// the work to be tuned; study.go compares; console.go and report.go show.
+// The files in reading order: tune.go is what a program does that uses the library, past.go what it
+// does once before; classifier.go and datasets.go are the work to be tuned; study.go compares;
+// report.go shows.
 package main
 
 import (
@@ -103,7 +102,10 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	past := tasks(old)
+	var past []cmbo.Task
+	for _, e := range old {
+		past = append(past, e.Task)
+	}
 	done()
 
 	done = o.stage(w, "learning from these records")

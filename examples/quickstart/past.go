@@ -2,17 +2,18 @@ package main
 
 import (
 	"context"
+	"math/rand/v2"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// An explored data set comes with random settings that were tried on it, and their accuracies.
+// An explored data set comes with random settings that were tried on it, and their accuracies, as
+// the optimiser learns from them.
 type explored struct {
 	*folded
-	x [][]float64
-	y []float64
+	cmbo.Task
 }
 
 // explore generates data sets and tries n random settings of the classifier on each.
@@ -29,7 +30,7 @@ func explore(ctx context.Context, space *cmbo.Space, recipes []recipe, n int, se
 // tryRandom evaluates n random settings of the classifier.
 func tryRandom(space *cmbo.Space, f *folded, n int, seed uint64, label string) (explored, error) {
 	var model classifier
-	e := explored{folded: f}
+	e := explored{f, cmbo.Task{ID: f.name}}
 	g := rng.Stream(seed, label+" of "+f.name)
 	for range n {
 		row, err := randomRow(space, g)
@@ -40,16 +41,22 @@ func tryRandom(space *cmbo.Space, f *folded, n int, seed uint64, label string) (
 		if err != nil {
 			return e, err
 		}
-		e.x, e.y = append(e.x, row), append(e.y, a)
+		e.X, e.Y = append(e.X, row), append(e.Y, a)
 	}
 	return e, nil
 }
 
-// tasks are the records of explored data sets as the optimiser learns from them.
-func tasks(sets []explored) []cmbo.Task {
-	var out []cmbo.Task
-	for _, e := range sets {
-		out = append(out, cmbo.Task{ID: e.name, X: e.x, Y: e.y})
+// randomRow draws a point of the space: every kernel and degree with the same
+// probability, the floats evenly on their logarithmic scales.
+func randomRow(space *cmbo.Space, g *rand.Rand) ([]float64, error) {
+	u := make([]float64, space.Dim())
+	for i := range u {
+		u[i] = g.Float64()
 	}
-	return out
+	row, err := space.Decode(u)
+	if err != nil {
+		return nil, err
+	}
+	row[3] = float64(1 + g.IntN(5)) // rounding would favour the inner degrees
+	return row, nil
 }

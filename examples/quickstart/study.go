@@ -48,7 +48,7 @@ func compare(ctx context.Context, space *cmbo.Space, pasts [numMethods]pastOptio
 		return nil, err
 	}
 	for i, t := range s.targets {
-		t.best, t.worst = slices.Max(t.y), slices.Min(t.y)
+		t.best, t.worst = slices.Max(t.Y), slices.Min(t.Y)
 		for m := range numMethods {
 			for _, r := range s.runs[i][m] {
 				t.best, t.worst = max(t.best, slices.Max(r)), min(t.worst, slices.Min(r))

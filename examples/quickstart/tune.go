@@ -7,6 +7,21 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
+// newSpace describes the classifier's hyper-parameters to the optimiser.
+func newSpace() (*cmbo.Space, error) {
+	return cmbo.NewSpace(
+		cmbo.LogFloat("lambda", 1e-6, 1e2),
+		cmbo.LogFloat("width", 0.02, 20),
+		cmbo.Categorical("kernel", kernelNames...),
+		cmbo.Int("degree", 1, 5),
+	)
+}
+
+// configOf reads a row of the space: numbers as they are, a choice by its index.
+func configOf(row []float64) config {
+	return config{lambda: row[0], width: row[1], kernel: kernelNames[int(row[2])], degree: int(row[3])}
+}
+
 // A method is a way to choose the next setting.
 type method int
 
@@ -35,7 +50,7 @@ func tune(ctx context.Context, m method, space *cmbo.Space, past pastOption, f *
 	seed uint64) (run, error) {
 	if m == randomSearch {
 		e, err := tryRandom(space, f, budget, seed, "random search")
-		return e.y, err
+		return e.Y, err
 	}
 	options := []cmbo.Option{
 		cmbo.WithSeed(seed),

@@ -7,8 +7,7 @@ import "strings"
 // background by 3:1 or more (WCAG 2.1, 1.4.11); the tests recompute both.
 const numColors = 8
 
-// numStyles is the number of different looks of a series: eight colours, each with
-// its own marker, in four dash patterns.
+// numStyles is the number of different looks of a series: the colours in four dash patterns.
 const numStyles = 4 * numColors
 
 // A color is one of the style sheet in the light and in the dark theme.

@@ -34,7 +34,7 @@ func Num(v float64, decimals int) Cell {
 func Exact(v float64) Cell {
 	b, err := json.Marshal(v)
 	if err != nil {
-		return Cell{text: fixed(math.NaN(), 0), value: math.NaN(), numeric: true}
+		return Num(math.NaN(), 0)
 	}
 	return Cell{text: string(b), value: v, numeric: true}
 }

@@ -90,9 +90,8 @@ func moments(strata []*stratum, value func(st *stratum, run int) float64) (mean,
 	return mean, math.Sqrt(variance) / float64(len(strata)), int(variance * variance / squares * (1 + 1e-9))
 }
 
-// studentQuantile returns the 97.5% quantile of Student's distribution with a
-// whole number of degrees of freedom, at least 1 and for what it matters at most
-// 500, by bisection of its distribution function to 1e-12 relative.
+// studentQuantile returns the 97.5% quantile of Student's distribution with so many degrees of
+// freedom, at least 1 and for what it matters at most 500.
 func studentQuantile(freedom int) float64 {
 	freedom = min(max(freedom, 1), 500)
 	lo, hi := 1.9, 13.0

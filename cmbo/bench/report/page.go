@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"slices"
 	"strings"
@@ -135,15 +136,13 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 // mean over the acquisition functions. Bands are shown of the default and the best rival.
 func (s *Summary) shown(cs []Comparison) (methods, bands []string) {
 	sum, n := map[string]float64{}, map[string]float64{}
-	var names []string
 	for _, c := range cs {
 		for _, r := range c.Results {
-			names = append(names, r.Method)
 			sum[r.Method] += r.Rank[s.Budget]
 			n[r.Method]++
 		}
 	}
-	names = unique(names)
+	names := slices.Sorted(maps.Keys(sum))
 	slices.SortStableFunc(names, func(a, b string) int {
 		// Sums of ranks may differ in their last bits only.
 		return cmp.Compare(math.Round(sum[a]/n[a]/rankUnit), math.Round(sum[b]/n[b]/rankUnit))

@@ -63,13 +63,11 @@ func ratios(records []bench.Record, base string, resamples int) ([]Ratio, error)
 // where it was chosen, there where it was not; a space counts that has divisions of both kinds,
 // NaN if none has. It fails as [Ratios] does.
 func Chosen(records []bench.Record, base string) (here, there float64, err error) {
-	halves := map[string]*[2][]bench.Record{}
+	halves := map[string][2][]bench.Record{}
 	for _, r := range records {
-		if halves[r.Space] == nil {
-			halves[r.Space] = new([2][]bench.Record)
-		}
-		half := &halves[r.Space][r.Split&1]
-		*half = append(*half, r)
+		of := halves[r.Space]
+		of[r.Split&1] = append(of[r.Split&1], r)
+		halves[r.Space] = of
 	}
 	n := 0
 	for _, space := range slices.Sorted(maps.Keys(halves)) {
@@ -107,11 +105,10 @@ func newSample(strata []*stratum, methods ...int) *sample {
 	p := &sample{}
 	byTask := map[string]map[string][]float64{} // by space
 	for _, st := range strata {
-		tasks := byTask[st.space]
-		if tasks == nil {
-			tasks = map[string][]float64{}
-			byTask[st.space] = tasks
+		if byTask[st.space] == nil {
+			byTask[st.space] = map[string][]float64{}
 		}
+		tasks := byTask[st.space]
 		for run, id := range st.ids {
 			if tasks[id.task] == nil {
 				tasks[id.task] = make([]float64, len(methods)+1)

@@ -80,12 +80,11 @@ func (r *Result) Final() float64 { return r.Regret[len(r.Regret)-1] }
 
 // Result returns what a method reached, nil if it is not compared.
 func (c *Comparison) Result(method string) *Result {
-	for i := range c.Results {
-		if c.Results[i].Method == method {
-			return &c.Results[i]
-		}
+	i := slices.IndexFunc(c.Results, func(r Result) bool { return r.Method == method })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &c.Results[i]
 }
 
 // resamples is how often the bootstrap draws, seed what it draws from, coverage the
