@@ -2,6 +2,7 @@ package bench
 
 import (
 	"context"
+	"slices"
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -116,7 +117,10 @@ func (x *execution) tell(ctx context.Context, k runKey, n int, missing error) er
 		x.progress.Done += n
 	} else {
 		x.progress.Failed += n
-		x.failures = append(x.failures, Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, missing.Error()})
+		f := Failure{k.space, k.method, k.acquisition, k.split, k.task, k.repeat, missing.Error()}
+		if !slices.Contains(x.failures, f) { // each repeat misses what could not be learned
+			x.failures = append(x.failures, f)
+		}
 	}
 	x.progress.Last = k.String()
 	if x.Progress != nil {

@@ -32,7 +32,7 @@ type Protocol struct {
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times
 	// −1, or "mirrored", turned over within the range of all, as errors are accuracies: they mislead;
-	// "penalized", the lowest tenth of each task's becomes a penalty, a thousand times their range below
+	// "penalized", what is not above the quantile of a tenth of its task becomes a penalty, a thousand times their range below
 	// them; "compressed", they are as [cmbo.Learn] sees them; for a target in other units "shifted", 50
 	// of their mean range lower, "lower" and "higher", three of it, "small" and "large", a thirtieth and
 	// thirty times of each; "mixed", each has a unit of its own: a tenth to ten times its values, moved
@@ -146,6 +146,8 @@ func (p Protocol) settle(catalogue []Method) (*plan, error) {
 		return bad("past %q, which is neither empty nor one of %v", p.Past, slices.Sorted(maps.Keys(pasts)))
 	case p.Own && p.Splits != 1:
 		return bad("%d splits of HPO-B's own division, which is one", p.Splits)
+	case p.Own && p.Sources > 0:
+		return bad("%d sources, but HPO-B's own division says which tasks are past", p.Sources)
 	case p.Own && p.Repeats > hpobSeeds:
 		return bad("%d repeats of HPO-B's own initialisations, which are %d", p.Repeats, hpobSeeds)
 	case !p.Own && !(p.SourceShare > 0 && p.SourceShare < 1):

@@ -55,7 +55,7 @@ tables=$(realpath "$2")
 mkdir -p "$3"
 records=$(realpath "$3")
 cd "$(dirname "$0")/../.."
-go build -tags accel -o "$records/hpob" ./examples/hpob
+go build -o "$records/hpob" ./examples/hpob
 
 echo "# $title
 

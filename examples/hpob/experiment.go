@@ -85,10 +85,6 @@ func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stde
 	if len(out.Failures) > 0 {
 		return errors.New(out.Failures[0].String())
 	}
-	if len(out.Records) == 0 {
-		return fmt.Errorf("%s has no runs with %s: it brings an acquisition of its own and runs beside that kind alone",
-			o.protocol.Methods[0], o.protocol.Acquisitions[0])
-	}
 	return curve(o, out.Records, stdout)
 }
 

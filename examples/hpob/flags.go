@@ -202,6 +202,15 @@ func (c *overrides) idle(p *bench.Protocol) error {
 		return slices.ContainsFunc(bench.Methods(),
 			func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
 	}
+	for _, m := range bench.Methods() {
+		if slices.Contains(c.set.Methods, m.Name) && !slices.ContainsFunc(p.Acquisitions, func(name string) bool {
+			a, err := cmbo.ParseAcquisition(name)
+			return err != nil || m.Use.Suits(a)
+		}) {
+			return fmt.Errorf("-method %s has no run with %s: it brings an acquisition of its own, and stands beside that kind alone",
+				m.Name, strings.Join(p.Acquisitions, ", "))
+		}
+	}
 	const nobody = "no method that is run learns from past tasks"
 	transfers := some(func(m bench.Method) bool { return m.Transfers })
 	for _, f := range []struct {

@@ -268,6 +268,7 @@ func TestParseRejects(t *testing.T) {
 		"-experiment":                         {"-data", "x", "-experiment", "y"},
 		"-clusters changes nothing":           {"-data", "x", "-method", "gp", "-clusters", "3"},
 		"-acquisition changes nothing":        {"-data", "x", "-method", "random", "-acquisition", "ucb"},
+		"RM-GP-UCB has no run with EI":        {"-data", "x", "-experiment", "quick", "-acquisition", "EI", "-method", "GP,RM-GP-UCB"},
 		"-initial changes nothing":            {"-data", "x", "-experiment", "hpob", "-initial", "3"},
 		"-past changes nothing":               {"-data", "x", "-method", "gp", "-past", "negated"},
 		"-sources changes nothing":            {"-data", "x", "-method", "random", "-sources", "3"},

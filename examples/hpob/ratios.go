@@ -12,12 +12,21 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
 )
 
+// A divided table is what several folders may have runs of, each with divisions of its own.
+type dividedTable struct {
+	digest, dir string // dir is that of its first folder
+	seeds       []uint64
+	splits      int
+}
+
 // printAreas sets the methods of the experiments in folders side by side, from their records alone.
-// A space of a folder is a table; one that several folders have is called by its folder, too.
+// Runs of one table in several folders are those of other divisions; other tables of one space are
+// called by their folders, too.
 func printAreas(dirs []string, base string, stdout io.Writer) error {
-	folders := make([][]bench.Record, len(dirs))
+	var all []bench.Record
+	var of []*dividedTable // by record
+	tables := map[string][]*dividedTable{}
 	asked := make([]string, len(dirs))
-	holders := map[string]int{} // folders by space
 	for i, dir := range dirs {
 		settings, records, err := readFolder(dir)
 		if err != nil {
@@ -25,30 +34,41 @@ func printAreas(dirs []string, base string, stdout io.Writer) error {
 		}
 		// Folders of one mean answer one question; they may have other divisions and seeds.
 		p := &settings.Protocol
-		asked[i] = fmt.Sprintf("-initial %d -sources %d -source-rows %d -past %q", p.Initial, p.Sources, p.SourceRows, p.Past)
+		asked[i] = fmt.Sprintf("-initial %d -sources %d -source-rows %d -past %q -clusters %d:%d, a share of %g past (HPO-B's own: %t)",
+			p.Initial, p.Sources, p.SourceRows, p.Past, p.Clusters[0], p.Clusters[1], p.SourceShare, p.Own)
 		if asked[i] != asked[0] {
 			return fmt.Errorf("%s has runs with %s, and %s with %s", dirs[0], asked[0], dir, asked[i])
 		}
-		spaces, names := map[string]bool{}, map[string]bool{}
+		names := map[string]bool{}
 		for _, r := range records {
-			spaces[r.Space], names[r.Method] = true, true
+			names[r.Method] = true
 		}
 		if !names[base] {
 			return fmt.Errorf("%s: there is no run of %s; there are runs of %s",
 				dir, base, strings.Join(slices.Sorted(maps.Keys(names)), ", "))
 		}
-		for space := range spaces {
-			holders[space]++
-		}
-		folders[i] = records
-	}
-	var all []bench.Record
-	for i, records := range folders {
-		for _, r := range records {
-			if holders[r.Space] > 1 {
-				r.Space += " (" + dirs[i] + ")"
+		for _, info := range settings.Tables {
+			held := tables[info.Space]
+			at := slices.IndexFunc(held, func(t *dividedTable) bool { return t.digest == info.Digest })
+			if at < 0 {
+				at, held = len(held), append(held, &dividedTable{digest: info.Digest, dir: dir})
 			}
-			all = append(all, r)
+			t := held[at]
+			if tables[info.Space] = held; slices.Contains(t.seeds, p.Seed) {
+				return fmt.Errorf("%s and %s have the same divisions of %s, those of seed %d", t.dir, dir, info.Space, p.Seed)
+			}
+			for _, r := range records {
+				if r.Space == info.Space {
+					r.Split += t.splits
+					all, of = append(all, r), append(of, t)
+				}
+			}
+			t.seeds, t.splits = append(t.seeds, p.Seed), t.splits+p.Splits
+		}
+	}
+	for i := range all {
+		if len(tables[all[i].Space]) > 1 {
+			all[i].Space += " (" + of[i].dir + ")"
 		}
 	}
 	a, err := report.CompareAreas(all, base)

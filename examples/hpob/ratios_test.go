@@ -16,11 +16,12 @@ import (
 
 // writeFolder makes the folder of an experiment on three tasks of a space, from the regrets
 // that its methods have all along.
-func writeFolder(t *testing.T, space string, regret map[string]float64) string {
+func writeFolder(t *testing.T, space, digest string, seed uint64, regret map[string]float64) string {
 	dir := t.TempDir()
 	p, err := bench.FindProtocol("quick")
 	require.NoError(t, err)
-	settings, err := json.Marshal(bench.Settings{Version: 3, Protocol: p})
+	p.Seed = seed
+	settings, err := json.Marshal(bench.Settings{Version: 3, Protocol: p, Tables: []bench.TableInfo{{Space: space, Digest: digest}}})
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "experiment.json"), settings, 0o600))
 	var lines bytes.Buffer
@@ -35,9 +36,10 @@ func writeFolder(t *testing.T, space string, regret map[string]float64) string {
 
 // TestRatiosOfFolders: areas side by side and ratios over tables, by hand.
 func TestRatiosOfFolders(t *testing.T) {
-	one := writeFolder(t, "one", map[string]float64{"cm-BO": .1, "RGPE": .2, "EM-EGP": .05, "GP": .01, "TAF-R": .3})
-	two := writeFolder(t, "two", map[string]float64{"cm-BO": .2, "RGPE": .1, "EM-EGP": .5, "GP": .00004})
-	again := writeFolder(t, "one", map[string]float64{"cm-BO": .04, "RGPE": .04})
+	one := writeFolder(t, "one", "1", 1, map[string]float64{"cm-BO": .1, "RGPE": .2, "EM-EGP": .05, "GP": .01, "TAF-R": .3})
+	two := writeFolder(t, "two", "2", 1, map[string]float64{"cm-BO": .2, "RGPE": .1, "EM-EGP": .5, "GP": .00004})
+	again := writeFolder(t, "one", "other rows", 1, map[string]float64{"cm-BO": .04, "RGPE": .04})
+	more := writeFolder(t, "one", "other rows", 2, map[string]float64{"cm-BO": .3, "RGPE": .2})
 	table := func(args ...string) string {
 		var out bytes.Buffer
 		require.NoError(t, run(context.Background(), mustParse(t, args...), &out, os.Stderr))
@@ -53,7 +55,7 @@ func TestRatiosOfFolders(t *testing.T) {
 
 Areas are means over the runs that all of these methods have: 3 runs of 3 tasks of one, 3 runs of 3 tasks of two. Ratios are geometric means over tables, with 95 % of a bootstrap that draws tasks. Areas below .0001 count as that in them.
 Rivals learn from past tasks: RGPE, EM-EGP. The best is chosen by these runs, in the bootstrap anew for each draw.
-Left out: TAF-R, which has less than half of the runs of two.
+Left out: TAF-R, which has less than half of the runs of two with EI.
 `
 	require.Equal(t, want, table("-ratios", one+","+two))
 	require.Equal(t, table("-ratios", two+","+one), table("-ratios", one, "-ratios", two))
@@ -62,14 +64,19 @@ Left out: TAF-R, which has less than half of the runs of two.
 	require.Contains(t, both, fmt.Sprintf("| method | one (%s) | one (%s) |", min(one, again), max(one, again)))
 	require.Contains(t, both, " .71 [.71, .71] |")
 
+	// Other divisions of one table are more runs of its tasks, not more tasks.
+	more = table("-ratios", again+","+more)
+	require.Contains(t, more, "| RGPE | .1200 | 1.42 [1.42, 1.42] |")
+	require.Contains(t, more, "6 runs of 3 tasks of one.")
+
 	for want, args := range map[string][]string{
 		two + ": there is no run of TAF-R; there are runs of EM-EGP, GP, RGPE, cm-BO": {"-ratios", one + "," + two, "-method", "TAF-R"},
-		"is there twice":            {"-ratios", one + "," + one},
+		one + " and " + one + " have the same divisions of one, those of seed 1":      {"-ratios", one + "," + one},
 		"no such file or directory": {"-ratios", one + "," + t.TempDir()},
 	} {
 		require.ErrorContains(t, run(context.Background(), mustParse(t, args...), &bytes.Buffer{}, os.Stderr), want)
 	}
-	other := writeFolder(t, "three", map[string]float64{"cm-BO": .1, "RGPE": .2})
+	other := writeFolder(t, "three", "3", 1, map[string]float64{"cm-BO": .1, "RGPE": .2})
 	settings, err := os.ReadFile(filepath.Join(other, "experiment.json"))
 	require.NoError(t, err)
 	settings = bytes.Replace(settings, []byte(`"targets"`), []byte(`"past":"negated","targets"`), 1)

@@ -211,7 +211,7 @@ func (s *study) propose(ctx context.Context, w way, label string, target int, re
 		return &proposer{rows: rng.Stream(seed, label, uint64(target), repeat).Perm(len(t.X))}, nil
 	}
 	opts = append(opts, cmbo.WithSeed(seed+repeat), cmbo.WithParallelism(1))
-	learn := []cmbo.LearnOption{cmbo.WithParallelism(1)}
+	learn := []cmbo.LearnOption{cmbo.WithSeed(seed), cmbo.WithParallelism(1)}
 	if s.past.minimize {
 		opts, learn = append(opts, cmbo.WithMinimize()), append(learn, cmbo.WithMinimize())
 	}

@@ -31,7 +31,7 @@ type Areas struct {
 	// the bootstrap, which favours the rivals.
 	Best *Ratio
 	// Absent are methods that are left out, since they have less than half of the runs of
-	// these spaces.
+	// these spaces with these acquisitions.
 	Absent map[string][]string
 }
 
@@ -47,8 +47,8 @@ func CompareAreas(records []bench.Record, base string) (*Areas, error) {
 	a := &Areas{Absent: map[string][]string{}}
 	for _, f := range fields {
 		for _, m := range all {
-			if !f.has(m) && !slices.Contains(a.Absent[m], f.space) {
-				a.Absent[m] = append(a.Absent[m], f.space)
+			if !f.has(m) {
+				a.Absent[m] = append(a.Absent[m], strings.TrimSuffix(f.space+" with "+f.acquisition, " with "))
 			}
 		}
 	}

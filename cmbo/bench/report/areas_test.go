@@ -39,7 +39,7 @@ func TestCompareAreas(t *testing.T) {
 	require.Equal(t, [][]int{{4, 4}, {4, 4}}, [][]int{a.Tasks, a.Runs})
 	require.Equal(t, []string{"base", "cm-BO:no-hedge", "GP", "Portfolio", "RGPE", "no-past", "Random"}, a.Methods)
 	require.Equal(t, []string{"Portfolio", "RGPE"}, a.Rivals)
-	require.Equal(t, map[string][]string{"EM-EGP": {"b"}}, a.Absent)
+	require.Equal(t, map[string][]string{"EM-EGP": {"b with EI"}}, a.Absent)
 	for k, want := range []struct{ a, b float64 }{{.1, .2}, {.01, .01}, {.01, .02}, {.2, .1}, {.05, .5}, {.4, .4}, {.8, .6}} {
 		require.InDeltaSlice(t, []float64{want.a, want.b}, a.Mean[k], 1e-12)
 		require.InDelta(t, math.Sqrt(want.a/.1*want.b/.2), a.Ratios[k].Mean, 1e-12)

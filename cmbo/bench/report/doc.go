@@ -22,7 +22,8 @@
 //   - Regret: the mean of r(q).
 //   - AUC: the mean of (r(1) + ... + r(T))/T. The geometric mean over spaces of the
 //     spaces' means stands beside it, where no space of large regrets drowns the
-//     others, and that of the queries from the sixth on.
+//     others, and that of the queries from the sixth on; a mean below 0.0001 counts
+//     as that in both, as in ratios.
 //   - Confidence limits of both: mean ± t·s. Runs of a task are not independent,
 //     tasks are taken to be: s² = T/(T−1)·Σ(v − mean·n)²/(Σn)² over the T tasks
 //     of a space with sum of values v and n runs each, and t is Student's 97.5%

@@ -150,12 +150,12 @@ func late(curve []float64) float64 {
 }
 
 // geometric is the geometric mean over the strata of the mean over their runs. A mean
-// below threshold/1000 counts as that.
+// below leastArea counts as that.
 func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
 	for _, st := range strata {
 		mean, _, _ := moments([]*stratum{st}, value)
-		m += math.Log(max(mean, threshold/1000)) / float64(len(strata))
+		m += math.Log(max(mean, leastArea)) / float64(len(strata))
 	}
 	return math.Exp(m)
 }

@@ -32,7 +32,7 @@ func (s *Summary) WriteHTML(w io.Writer) error {
 	p.List(
 		"Regret: the best value of the task's table minus the best value found, divided by the range of the table. Means are over runs within a space, and over spaces with equal weight. Limits: 95%, from the differences between tasks, all runs of a task together; there are none where a space has a single task.",
 		fmt.Sprintf("Bootstrap of ratios: %d times as many tasks as a space has are drawn with replacement, with all of their runs and for both methods alike (seed %d); the interval holds the middle 95%%, and is too narrow where a space has few tasks. Mean areas below %g count as that.", s.resamples, seed, leastArea),
-		fmt.Sprintf("AUC: the mean regret after each of the queries; geometric: the geometric mean of the spaces' AUC; from @%d: the same from that query on.", lateFrom),
+		fmt.Sprintf("AUC: the mean regret after each of the queries; geometric: the geometric mean of the spaces' AUC; from @%d: the same from that query on. In both a mean below %g counts as that.", lateFrom, leastArea),
 		fmt.Sprintf("Rank: among the compared methods in the same run, regrets rounded to 1e-8, ties averaged; 1 is the best. Solved: the fraction of runs with a regret below %g.", threshold),
 		"NLPD: negative logarithm of the predictive normal density of a queried value, noise included, just before it was told, where the range of the table is 1. Every method is judged at the configurations that it asked for itself. A coverage below 0.90 means that it is more certain than it should be, above that it is less.",
 		"Runs enter a comparison only if all compared methods have them. A method with less than half of the runs of a space is not compared there, and over all spaces only methods compared in each of them are. One without an acquisition function, such as random search, stands beside every one with the same runs.")
@@ -69,7 +69,7 @@ func (s *Summary) section(p *plot.Page, cs []Comparison, looks map[string]int) {
 		return
 	}
 	p.Section("Results: " + title(cs[0].Space))
-	p.Figure("Mean normalised simple regret with 95% confidence bands over tasks for the default of cm-BO and the best rival, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the ratios of areas for comparisons.", s.figure(cs, looks))
+	p.Figure("Mean normalised simple regret, 0 along the lower edge, with 95% confidence bands over tasks for the default of cm-BO and the rival that is best over all acquisitions, average rank among all methods, and fraction of runs below the threshold. Shown are the default of cm-BO (bold), the two best others of cm-BO, the three best rivals and the references, chosen by the average rank after the last query, which flatters them. Bands show how much tasks differ, most of which is common to all methods: see the ratios of areas for comparisons.", s.figure(cs, looks))
 	for i := range cs {
 		for _, t := range s.methodTables(&cs[i]) {
 			if len(t.Rows) > 0 {

@@ -2,6 +2,7 @@ package report
 
 import (
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -107,23 +108,22 @@ func summarise(records []bench.Record, resamples int) (*Summary, error) {
 		return nil, err
 	}
 	s := &Summary{Title: "Comparison of tuning methods", Budget: budget, resamples: resamples}
-	spaces, named := []string{}, []string{}
+	named := map[string][]string{} // acquisitions by space, "" for all
 	for _, f := range all {
-		spaces, named = append(spaces, f.space), append(named, f.acquisition)
+		named[f.space] = append(named[f.space], f.acquisition)
+		named[""] = append(named[""], f.acquisition)
 	}
-	if spaces = unique(spaces); len(spaces) > 1 {
-		spaces = append([]string{""}, spaces...)
+	spaces := slices.Sorted(maps.Keys(named))
+	if len(spaces) == 2 {
+		spaces = spaces[1:]
 	}
 	var fields [][]*field // by comparison
 	for _, space := range spaces {
-		for _, a := range acquisitions(named) {
-			fs := slices.DeleteFunc(slices.Clone(all), func(f *field) bool {
+		for _, a := range acquisitions(named[space]) {
+			s.Comparisons = append(s.Comparisons, Comparison{Space: space, Acquisition: a})
+			fields = append(fields, slices.DeleteFunc(slices.Clone(all), func(f *field) bool {
 				return f.acquisition != a || space != "" && f.space != space
-			})
-			if len(fs) > 0 {
-				s.Comparisons = append(s.Comparisons, Comparison{Space: space, Acquisition: a})
-				fields = append(fields, fs)
-			}
+			}))
 		}
 	}
 	return s, parallel.For(context.Background(), 0, len(fields), func(_, i int) error {

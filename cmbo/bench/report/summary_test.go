@@ -75,7 +75,7 @@ func TestFields(t *testing.T) {
 			got = append(got, c.Space+" "+c.Acquisition+" "+r.Method)
 		}
 	}
-	assert.Equal(t, []string{" EI Random", " EI A", " PI Random", " PI A", "s EI Random", "s EI A", "s PI Random", "s PI A"}, got)
+	assert.Equal(t, []string{" EI Random", " EI A", " PI Random", " PI A", "s EI Random", "s EI A", "s PI Random", "s PI A", "z  Random"}, got)
 	assert.InDelta(t, 0.35, s.Comparisons[0].Result("A").Final(), 1e-15)
 }
 
