@@ -85,8 +85,8 @@ func newABLRObjective(net *network, tasks []observations, workers int) *ablrObje
 	o := &ablrObjective{net: net, tasks: tasks, workers: workers, rows: []int{0}, loss: make([]float64, len(tasks))}
 	var xs []*linalg.Dense
 	for _, t := range tasks {
-		xs = append(xs, t.x)
-		o.rows = append(o.rows, o.rows[len(o.rows)-1]+len(t.z))
+		xs = append(xs, t.X)
+		o.rows = append(o.rows, o.rows[len(o.rows)-1]+len(t.Z))
 	}
 	o.x = centred(points.Join(xs...))
 	return o
@@ -105,7 +105,7 @@ func (o *ablrObjective) eval(ctx context.Context, theta, grad []float64) float64
 		own := phi.View(a, 0, b-a, ablrWidth)
 		g := o.grad.View(a, 0, b-a, ablrWidth)
 		precisions := theta[k+2*t : k+2*t+2]
-		o.loss[t] = share * linearEvidence(&g, grad[k+2*t:k+2*t+2], &own, o.tasks[t].z, o.tasks[t].noise, precisions[0],
+		o.loss[t] = share * linearEvidence(&g, grad[k+2*t:k+2*t+2], &own, o.tasks[t].Z, o.tasks[t].Noise, precisions[0],
 			precisions[1])
 		g.Scale(share)
 		grad[k+2*t] *= share
@@ -203,11 +203,7 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &ablrRun{m: m}
 	r.kept = kept[*features]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*features, error) {
-		f := &features{mean: make([]float64, points.Len(x)), phi: linalg.NewDense(0, ablrWidth, nil)}
-		if points.Len(x) > 0 {
-			f.phi = m.net.forward(new(pass), m.theta, centred(x))
-		}
-		return f, nil
+		return &features{mean: make([]float64, points.Len(x)), phi: m.net.forward(new(pass), m.theta, centred(x))}, nil
 	}}
 	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, 0)
 	return r

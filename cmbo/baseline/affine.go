@@ -52,9 +52,9 @@ func newUnitsPrior(obs []observations) unitsPrior {
 	k := float64(len(obs))
 	var logs []float64
 	for _, o := range obs {
-		p.offset += o.offset / k
-		if _, v := meanVariance(o.z); v > 0 {
-			logs = append(logs, math.Log(o.scale))
+		p.offset += o.Shift / k
+		if _, v := meanVariance(o.Z); v > 0 {
+			logs = append(logs, math.Log(o.Scale))
 		}
 	}
 	p.logScale, p.logScaleVar = meanVariance(logs)
@@ -62,7 +62,7 @@ func newUnitsPrior(obs []observations) unitsPrior {
 	unit := math.Exp(p.logScale)
 	p.offsetVar = pseudoVar / (k + 1)
 	for _, o := range obs {
-		a := min(math.Abs(o.offset-p.offset)/unit, maxUnits)
+		a := min(math.Abs(o.Shift-p.offset)/unit, maxUnits)
 		p.offsetVar += a * a / (k + 1)
 	}
 	return p
@@ -147,18 +147,15 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 			m.Set(i, 2, y[i])
 		}
 		if err := r.post.Data().Whiten(m, m); err != nil {
-			return numerical(ctx, err, "whitening %d values", n)
+			return gp.Numerical(ctx, err, "whitening %d values", n)
 		}
 		r.ones, r.means, r.values = column(m, 0), column(m, 1), column(m, 2)
 	}
 	r.all = r.ones
 	if p > 0 {
-		m := linalg.NewDense(n+p, 1, nil)
-		for i := range n + p {
-			m.Set(i, 0, 1)
-		}
+		m := linalg.NewDense(n+p, 1, slices.Repeat([]float64{1}, n+p))
 		if err := r.full.Data().Whiten(m, m); err != nil {
-			return numerical(ctx, err, "whitening %d pending points", p)
+			return gp.Numerical(ctx, err, "whitening %d pending points", p)
 		}
 		r.all = column(m, 0)
 	}

@@ -254,16 +254,16 @@ func TestAffineUnits(t *testing.T) {
 // scale have no say in it.
 func TestUnitsPrior(t *testing.T) {
 	p := newUnitsPrior([]observations{
-		{z: []float64{-1, 1}, offset: 10, scale: math.E},
-		{z: []float64{-1, 1}, offset: 16, scale: math.Exp(3)},
-		{z: []float64{0, 0}, offset: 13, scale: 1},
+		{Z: []float64{-1, 1}, Shift: 10, Scale: math.E},
+		{Z: []float64{-1, 1}, Shift: 16, Scale: math.Exp(3)},
+		{Z: []float64{0, 0}, Shift: 13, Scale: 1},
 	})
 	s2 := math.Exp(4)
 	require.InDelta(t, 13, p.offset, 1e-12)
 	require.InDelta(t, 2, p.logScale, 1e-12)
 	require.InDelta(t, (1.0+1+1)/3, p.logScaleVar, 1e-12)
 	require.InDelta(t, (18/s2+1)/4, p.offsetVar, 1e-12)
-	require.Equal(t, unitsPrior{offset: 5, offsetVar: 0.5, logScaleVar: 1}, newUnitsPrior([]observations{{z: []float64{0}, offset: 5, scale: 1}}))
-	far := newUnitsPrior([]observations{{z: []float64{-1, 1}, offset: -1e200, scale: 1}, {z: []float64{-1, 1}, offset: 1e200, scale: 1}})
+	require.Equal(t, unitsPrior{offset: 5, offsetVar: 0.5, logScaleVar: 1}, newUnitsPrior([]observations{{Z: []float64{0}, Shift: 5, Scale: 1}}))
+	far := newUnitsPrior([]observations{{Z: []float64{-1, 1}, Shift: -1e200, Scale: 1}, {Z: []float64{-1, 1}, Shift: 1e200, Scale: 1}})
 	require.InEpsilon(t, 2*maxUnits*maxUnits/3, far.offsetVar, 1e-12) // as far as any
 }

@@ -1,27 +1,19 @@
 package baseline
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
-// observations is one task as the models take it: points in the unit cube and
-// scaled values, larger being better.
-type observations struct {
-	id    string
-	x     *linalg.Dense
-	z     []float64
-	noise []float64 // variances in squared units of z, 0 where not known
-
-	offset, scale float64 // the values before scaling, larger being better: offset + scale·z
-}
+// observations is one task as the models take it, with a noise variance for each value, 0 where it is
+// not known. The values before scaling, larger being better, are Shift + Scale·Z.
+type observations = hierarchy.Task
 
 // prepare validates tasks, encodes their points and scales their values. Failures alone
 // give these methods nothing.
@@ -43,11 +35,11 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 			continue
 		}
 		raw, _ := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, nil)
-		o := observations{id: t.ID, x: s.EncodeAll(t.X), z: c.y.Apply(raw), noise: make([]float64, len(raw))}
-		o.scale = unit(raw, o.z)
-		o.offset = raw[0] - o.scale*o.z[0]
+		o := observations{ID: t.ID, X: s.EncodeAll(t.X), Z: c.y.Apply(raw), Noise: make([]float64, len(raw))}
+		o.Scale = unit(raw, o.Z)
+		o.Shift = raw[0] - o.Scale*o.Z[0]
 		for k, v := range t.NoiseVariance {
-			o.noise[k] = v / o.scale / o.scale
+			o.Noise[k] = v / o.Scale / o.Scale
 		}
 		out = append(out, o)
 	}
@@ -91,15 +83,4 @@ func unit(raw, z []float64) float64 {
 
 func optionErrorf(format string, args ...any) error {
 	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
-}
-
-// numerical wraps an error of the layers below, unless ctx explains it.
-func numerical(ctx context.Context, err error, format string, args ...any) error {
-	if err == nil {
-		return nil
-	}
-	if ctx.Err() != nil {
-		return ctx.Err()
-	}
-	return fmt.Errorf("%w: %s: %w", cmbo.ErrNumerical, fmt.Sprintf(format, args...), err)
 }

@@ -58,9 +58,9 @@ func TestPrepare(t *testing.T) {
 	require.NoError(t, err)
 	obs, err := prepare(square(t), []cmbo.Task{task}, c)
 	require.NoError(t, err)
-	near(t, []float64{1, 5.0 / 7, 0}, obs[0].z, 1e-15, "values")
-	near(t, []float64{0, 2.0 / 49, 4.0 / 49}, obs[0].noise, 1e-15, "noise")
-	require.Equal(t, []float64{0, 1}, obs[0].x.Row(1))
+	near(t, []float64{1, 5.0 / 7, 0}, obs[0].Z, 1e-15, "values")
+	near(t, []float64{0, 2.0 / 49, 4.0 / 49}, obs[0].Noise, 1e-15, "noise")
+	require.Equal(t, []float64{0, 1}, obs[0].X.Row(1))
 	require.Equal(t, []float64{10, 12, 17}, task.Y, "the caller's values are not touched")
 }
 

@@ -54,7 +54,11 @@ func trainEmpiricalGP(ctx context.Context, dim int, obs []observations, c *confi
 		return nil, err
 	}
 	if c.oas {
-		m.shrink(oas(m.cov, len(obs)))
+		// Towards the base kernel's matrix of the same trace.
+		share, trace := oas(m.cov, len(obs)), m.cov.Trace()
+		m.cov.Scale(1 - share)
+		m.cov.AddScaled(share*trace/m.gram.Trace(), m.gram)
+		m.settle()
 	}
 	return m, nil
 }
@@ -90,23 +94,11 @@ func oas(s *linalg.Sym, t int) float64 {
 	return rho
 }
 
-// shrink draws the covariance to the base kernel's matrix of the same trace.
-func (m *empiricalGP) shrink(share float64) {
-	trace := m.cov.Trace()
-	m.cov.Scale(1 - share)
-	m.cov.AddScaled(share*trace/m.gram.Trace(), m.gram)
-	m.settle()
-}
-
 // expectMaximize runs EM from the base process.
 func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c *config) error {
-	tasks := make([]hierarchy.Task, len(obs))
-	for i, o := range obs {
-		tasks[i] = hierarchy.Task{ID: o.id, X: o.x, Z: o.z, Noise: o.noise}
-	}
-	moments, logs, err := hierarchy.EM(ctx, m.base, m.grid, tasks, c.shrinkage, c.iterations, c.workers)
+	moments, logs, err := hierarchy.EM(ctx, m.base, m.grid, obs, c.shrinkage, c.iterations, c.workers)
 	if err != nil {
-		return numerical(ctx, err, "EM on %d grid points", len(m.row))
+		return gp.Numerical(ctx, err, "EM on %d grid points", len(m.row))
 	}
 	m.mean, m.cov, m.logs = moments.Mean, moments.Cov, logs
 	m.settle()
@@ -117,7 +109,7 @@ func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c 
 func gridOf(tasks []observations, c *config) *linalg.Dense {
 	xs := make([]*linalg.Dense, len(tasks))
 	for i, t := range tasks {
-		xs[i] = t.x
+		xs[i] = t.X
 	}
 	return points.Sample(points.Distinct(xs...), c.grid, c.seed, "baseline grid")
 }
@@ -132,7 +124,7 @@ func newEmpiricalGP(ctx context.Context, base hierarchy.Base, grid *linalg.Dense
 	}
 	kernel.Gram(m.gram, base.Kernel, grid)
 	if _, err := m.chol.FactorizeJitter(m.gram, gaussian.MaxJitter); err != nil {
-		return nil, numerical(ctx, err, "base kernel on %d grid points", n)
+		return nil, gp.Numerical(ctx, err, "base kernel on %d grid points", n)
 	}
 	return m, nil
 }
@@ -168,10 +160,7 @@ func (m *empiricalGP) interpolate(x *linalg.Dense) *linalg.Dense {
 	kernel.Cross(&cross, m.base.Kernel, m.grid, points.Pick(x, off))
 	m.chol.SolveTo(&cross, &cross)
 	for j, i := range off {
-		row := b.Row(i)
-		for r := range row {
-			row[r] = cross.At(r, j)
-		}
+		copy(b.Row(i), column(&cross, j))
 	}
 	return b
 }

@@ -34,7 +34,7 @@ func TestEMOnCompleteData(t *testing.T) {
 		for j := range f[i] {
 			f[i][j] = r.NormFloat64() + float64(j)
 		}
-		obs[i] = observations{id: "t", x: x, z: f[i], noise: make([]float64, n)}
+		obs[i] = observations{ID: "t", X: x, Z: f[i], Noise: make([]float64, n)}
 	}
 	base := hierarchy.Base{Mean: 0.4, Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 1e-9}
 	m := empirical(t, obs, base, x, &config{iterations: 3, workers: 2})
@@ -66,7 +66,7 @@ func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
 		for j, p := range idx {
 			z[j] = 1 + a*x.At(p, 0) + b*x.At(p, 1) + 0.1*r.NormFloat64()
 		}
-		obs[i] = observations{id: "t", x: points.Pick(x, idx), z: z, noise: make([]float64, seen)}
+		obs[i] = observations{ID: "t", X: points.Pick(x, idx), Z: z, Noise: make([]float64, seen)}
 	}
 	return obs, x
 }
@@ -76,7 +76,7 @@ func partial(t testing.TB, k, n, seen int) ([]observations, *linalg.Dense) {
 // the values under the prior.
 func TestEMRaisesTheLikelihood(t *testing.T) {
 	obs, x := partial(t, 12, 10, 5)
-	obs[3].noise[1] = 0.3
+	obs[3].Noise[1] = 0.3
 	base := hierarchy.Base{Mean: 0, Kernel: kernel.Scale(1, kernel.Matern32(0.5)), NoiseVariance: 0.01}
 	for name, g := range map[string]*linalg.Dense{"all points": x, "some": points.First(x, 6)} {
 		t.Run(name, func(t *testing.T) {
@@ -89,17 +89,17 @@ func TestEMRaisesTheLikelihood(t *testing.T) {
 			// At the start the prior is the base process.
 			var want float64
 			for _, o := range obs {
-				n := len(o.z)
+				n := len(o.Z)
 				a := make([][]float64, n)
 				for i := range a {
 					a[i] = make([]float64, n)
 					for j := range n {
-						a[i][j] = base.Kernel.Eval(o.x.Row(i), o.x.Row(j))
+						a[i][j] = base.Kernel.Eval(o.X.Row(i), o.X.Row(j))
 					}
-					a[i][i] += gp.Noise(o.noise, len(o.z), base.NoiseVariance)[i]
+					a[i][i] += gp.Noise(o.Noise, len(o.Z), base.NoiseVariance)[i]
 				}
-				alpha, logDet := solve(a, o.z)
-				want -= 0.5 * (linalg.Dot(alpha, o.z) + logDet + float64(n)*math.Log(2*math.Pi))
+				alpha, logDet := solve(a, o.Z)
+				want -= 0.5 * (linalg.Dot(alpha, o.Z) + logDet + float64(n)*math.Log(2*math.Pi))
 			}
 			require.InEpsilon(t, want, m.logs[0], 1e-7)
 		})
@@ -116,21 +116,21 @@ func TestEMStep(t *testing.T) {
 	means, covs := make([][]float64, 4), make([][][]float64, 4)
 	for i, o := range obs {
 		mu := func([]float64) float64 { return 0.2 }
-		means[i], _ = gpOracle(base.Kernel.Eval, mu, o.x, o.z, gp.Noise(o.noise, len(o.z), base.NoiseVariance), x)
+		means[i], _ = gpOracle(base.Kernel.Eval, mu, o.X, o.Z, gp.Noise(o.Noise, len(o.Z), base.NoiseVariance), x)
 		// cov(f_p, f_q | y) by polarisation: the variance of f_p + f_q.
 		covs[i] = make([][]float64, n)
 		for p := range n {
 			covs[i][p] = make([]float64, n)
 			for q := range n {
-				a := make([][]float64, len(o.z))
-				cp, cq := make([]float64, len(o.z)), make([]float64, len(o.z))
+				a := make([][]float64, len(o.Z))
+				cp, cq := make([]float64, len(o.Z)), make([]float64, len(o.Z))
 				for s := range a {
-					a[s] = make([]float64, len(o.z))
+					a[s] = make([]float64, len(o.Z))
 					for u := range a[s] {
-						a[s][u] = base.Kernel.Eval(o.x.Row(s), o.x.Row(u))
+						a[s][u] = base.Kernel.Eval(o.X.Row(s), o.X.Row(u))
 					}
 					a[s][s] += 0.05
-					cp[s], cq[s] = base.Kernel.Eval(o.x.Row(s), x.Row(p)), base.Kernel.Eval(o.x.Row(s), x.Row(q))
+					cp[s], cq[s] = base.Kernel.Eval(o.X.Row(s), x.Row(p)), base.Kernel.Eval(o.X.Row(s), x.Row(q))
 				}
 				w, _ := solve(a, cq)
 				covs[i][p][q] = base.Kernel.Eval(x.Row(p), x.Row(q)) - linalg.Dot(cp, w)
@@ -262,7 +262,7 @@ func TestGrid(t *testing.T) {
 
 func distinctIDs(obs []observations) []observations {
 	for i := range obs {
-		obs[i].id = string(rune('a' + i))
+		obs[i].ID = string(rune('a' + i))
 	}
 	return obs
 }

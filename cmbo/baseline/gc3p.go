@@ -47,8 +47,8 @@ func trainGC3P(ctx context.Context, dim int, obs []observations, c *config) (*gc
 	var xs []*linalg.Dense
 	var z []float64
 	for _, o := range obs {
-		xs = append(xs, o.x)
-		z = append(z, cmbo.Copula.Apply(o.z)...)
+		xs = append(xs, o.X)
+		z = append(z, cmbo.Copula.Apply(o.Z)...)
 	}
 	return m, m.train(ctx, centred(points.Join(xs...)), z)
 }
@@ -126,21 +126,16 @@ var scoreHead = network{sizes: []int{scoreWidth, 2}}
 func (m *gc3p) loss(p *pass, theta, grad []float64, x *linalg.Dense, z []float64) float64 {
 	clear(grad)
 	k := m.net.size()
-	hidden := m.net.forward(p, theta[:k], x)
+	s, slopes, hidden := m.forward(p, theta, x)
 	n := len(z)
 	outer := linalg.NewDense(n, scoreWidth, nil)
-	w, bias, _ := scoreHead.layer(theta[k:], 0)
+	w, _, _ := scoreHead.layer(theta[k:], 0)
 	gw, gb, _ := scoreHead.layer(grad[k:], 0)
-	var out linalg.Dense
-	out.Mul(hidden, w)
 	var loss float64
-	for i := range n {
-		mean, raw := out.At(i, 0)+bias[0], out.At(i, 1)+bias[1]
-		sd, slope := softplus(raw)
-		sd += minScoreSD
-		u := (z[i] - mean) / sd
+	for i, sd := range s.sd {
+		u := (z[i] - s.mean[i]) / sd
 		loss += (u*u/2 + math.Log(sd) + 0.5*math.Log(2*math.Pi)) / float64(n)
-		dMean, dRaw := -u/sd/float64(n), (1-u*u)/sd*slope/float64(n)
+		dMean, dRaw := -u/sd/float64(n), (1-u*u)/sd*slopes[i]/float64(n)
 		gb[0] += dMean
 		gb[1] += dRaw
 		h, o := hidden.Row(i), outer.Row(i)
@@ -159,22 +154,26 @@ func softplus(x float64) (v, slope float64) {
 	return max(x, 0) + math.Log1p(math.Exp(-math.Abs(x))), 1 / (1 + math.Exp(-x))
 }
 
-// predict returns what weights predict at inputs.
-func (m *gc3p) predict(theta []float64, x *linalg.Dense) *pointMoments {
+// forward returns what weights predict at inputs, the derivatives of the deviations by what the head
+// makes of the outputs of the last layer, and these.
+func (m *gc3p) forward(p *pass, theta []float64, x *linalg.Dense) (*pointMoments, []float64, *linalg.Dense) {
 	n, k := points.Len(x), m.net.size()
-	s := &pointMoments{mean: make([]float64, n), sd: make([]float64, n)}
-	if n == 0 {
-		return s
-	}
-	var p pass
-	var out linalg.Dense
+	s, slopes := &pointMoments{mean: make([]float64, n), sd: make([]float64, n)}, make([]float64, n)
+	hidden := m.net.forward(p, theta[:k], x)
 	w, bias, _ := scoreHead.layer(theta[k:], 0)
-	out.Mul(m.net.forward(&p, theta[:k], x), w)
+	var out linalg.Dense
+	out.Mul(hidden, w)
 	for i := range n {
 		s.mean[i] = out.At(i, 0) + bias[0]
-		v, _ := softplus(out.At(i, 1) + bias[1])
-		s.sd[i] = v + minScoreSD
+		s.sd[i], slopes[i] = softplus(out.At(i, 1) + bias[1])
+		s.sd[i] += minScoreSD
 	}
+	return s, slopes, hidden
+}
+
+// predict returns what weights predict at inputs.
+func (m *gc3p) predict(theta []float64, x *linalg.Dense) *pointMoments {
+	s, _, _ := m.forward(new(pass), theta, x)
 	return s
 }
 

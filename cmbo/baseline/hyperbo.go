@@ -37,7 +37,7 @@ func searched(p hierarchy.Base) []float64 {
 func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.MultiTask {
 	o := gp.NewMultiTask(template, 1/float64(len(tasks)), workers)
 	for _, t := range tasks {
-		o.Add(t.x, t.z, t.noise)
+		o.Add(t.X, t.Z, t.Noise)
 	}
 	return o
 }
@@ -80,7 +80,7 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 	o := newMultiNLL(template, tasks, c.workers)
 	var all []float64
 	for _, t := range tasks {
-		all = append(all, t.z...)
+		all = append(all, t.Z...)
 	}
 	mean, variance := meanVariance(all)
 	if !(variance > 0) {
@@ -115,5 +115,5 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 	}
 	k, err := template.WithParams(theta[1 : np+1])
 	return hierarchy.Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[np+1])},
-		numerical(ctx, err, "pre-training")
+		gp.Numerical(ctx, err, "pre-training")
 }

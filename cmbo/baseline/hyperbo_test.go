@@ -67,7 +67,7 @@ func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, s
 			z[j] = mean
 		}
 		require.NoError(t, gp.AddNoise(z, &cov, r))
-		out[i] = observations{id: fmt.Sprint(i), x: x, z: z, noise: make([]float64, n)}
+		out[i] = observations{ID: fmt.Sprint(i), X: x, Z: z, Noise: make([]float64, n)}
 	}
 	return out
 }
@@ -77,8 +77,8 @@ func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, s
 func TestMultiNLL(t *testing.T) {
 	k := kernel.Scale(1.3, kernel.Matern32(0.4, 0.7))
 	tasks := gpTasks(t, k, 0.5, 0.05, 3, 6, false)
-	tasks[1].z, tasks[1].x, tasks[1].noise = tasks[1].z[:2], points.First(tasks[1].x, 2), tasks[1].noise[:2]
-	tasks[2].noise[3] = 0.3 // known
+	tasks[1].Z, tasks[1].X, tasks[1].Noise = tasks[1].Z[:2], points.First(tasks[1].X, 2), tasks[1].Noise[:2]
+	tasks[2].Noise[3] = 0.3 // known
 	theta := []float64{0.2, math.Log(0.9), math.Log(0.3), math.Log(1.1), math.Log(0.02)}
 	for _, workers := range []int{1, 3} {
 		o := newMultiNLL(k, tasks, workers)
@@ -90,18 +90,18 @@ func TestMultiNLL(t *testing.T) {
 		require.NoError(t, err)
 		var want float64
 		for _, task := range tasks {
-			n := len(task.z)
+			n := len(task.Z)
 			a := make([][]float64, n)
 			resid := make([]float64, n)
 			for i := range a {
 				a[i] = make([]float64, n)
 				for j := range n {
-					a[i][j] = kt.Eval(task.x.Row(i), task.x.Row(j))
+					a[i][j] = kt.Eval(task.X.Row(i), task.X.Row(j))
 				}
-				if a[i][i] += 0.02; task.noise[i] > 0 {
-					a[i][i] += task.noise[i] - 0.02
+				if a[i][i] += 0.02; task.Noise[i] > 0 {
+					a[i][i] += task.Noise[i] - 0.02
 				}
-				resid[i] = task.z[i] - 0.2
+				resid[i] = task.Z[i] - 0.2
 			}
 			alpha, logDet := solve(a, resid)
 			want += (linalg.Dot(alpha, resid) + logDet + float64(n)*math.Log(2*math.Pi)) / 6
@@ -114,9 +114,9 @@ func TestMultiNLL(t *testing.T) {
 func publicTasks(obs []observations) []cmbo.Task {
 	var tasks []cmbo.Task
 	for _, o := range obs {
-		task := cmbo.Task{ID: "t" + o.id, Y: o.z}
-		for i := range o.z {
-			task.X = append(task.X, o.x.Row(i))
+		task := cmbo.Task{ID: "t" + o.ID, Y: o.Z}
+		for i := range o.Z {
+			task.X = append(task.X, o.X.Row(i))
 		}
 		tasks = append(tasks, task)
 	}
@@ -143,16 +143,16 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	p, loss := pretrained(t, obs)
 	mean, kh, sigma := p.Mean, p.Kernel, p.NoiseVariance
 	resid := make([]float64, 30)
-	for i, z := range obs[0].z {
+	for i, z := range obs[0].Z {
 		resid[i] = z - mean
 	}
-	_, variance := meanVariance(obs[0].z)
+	_, variance := meanVariance(obs[0].Z)
 	flat := func(lo, hi float64) gaussian.LogNormal {
 		return gaussian.LogNormal{Mean: 0, SD: math.Inf(1), Min: lo, Max: hi}
 	}
 	length := flat(minLength, maxLength)
 	var f gaussian.Fitter
-	res, err := f.Fit(ctx, kh, sigma, obs[0].x, resid, nil, &gaussian.FitOptions{
+	res, err := f.Fit(ctx, kh, sigma, obs[0].X, resid, nil, &gaussian.FitOptions{
 		Params: []gaussian.LogNormal{flat(minVariance*variance, maxVariance*variance), length, length},
 		Priors: gaussian.Priors{LengthScale: length, Variance: length, Noise: flat(minNoise*variance, maxNoise*variance)},
 		Starts: 6,
@@ -163,7 +163,7 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	near(t, want, searched(p), 0.02, "parameters")
 
 	// The mean is the generalised least-squares one.
-	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: p.Kernel}, obs[0].x, obs[0].z, gp.Noise(obs[0].noise, len(obs[0].z), p.NoiseVariance))
+	post, err := gp.Condition(ctx, gp.FromKernel{Kernel: p.Kernel}, obs[0].X, obs[0].Z, gp.Noise(obs[0].Noise, len(obs[0].Z), p.NoiseVariance))
 	require.NoError(t, err)
 	gls, err := leastSquaresMean(&source{observations: obs[0], h: gp.Hyper{Kernel: p.Kernel, NoiseVariance: p.NoiseVariance}, post: post})
 	require.NoError(t, err)
@@ -219,10 +219,10 @@ func TestHyperBOPrediction(t *testing.T) {
 func TestPretrainWithoutAStart(t *testing.T) {
 	k := kernel.Scale(1, kernel.Matern32(0.5))
 	obs := gpTasks(t, k, 0, 0.1, 1, 3, false)
-	obs[0].x.Set(0, 0, math.NaN())
+	obs[0].X.Set(0, 0, math.NaN())
 	p, err := pretrain(ctx, k, obs, &config{seed: 1, workers: 1})
 	require.NoError(t, err)
-	_, v := meanVariance(obs[0].z)
+	_, v := meanVariance(obs[0].Z)
 	require.InEpsilon(t, 0.01*v, p.NoiseVariance, 1e-12)
 	require.InEpsilon(t, v, p.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
 }

@@ -38,7 +38,7 @@ func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *confi
 	for _, s := range b.sources {
 		mean, err := leastSquaresMean(s)
 		if err != nil {
-			return nil, sourceError(ctx, numerical(ctx, err, "constant mean"), s.id)
+			return nil, sourceError(ctx, gp.Numerical(ctx, err, "constant mean"), s.ID)
 		}
 		theta := s.h.Kernel.AppendParams(nil)
 		consts = append(consts, mean)
@@ -56,7 +56,7 @@ func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *confi
 
 // leastSquaresMean returns 1ᵀA⁻¹y/1ᵀA⁻¹1 for a source with covariance A.
 func leastSquaresMean(s *source) (float64, error) {
-	alpha := make([]float64, len(s.z))
+	alpha := make([]float64, len(s.Z))
 	var inverse linalg.Sym
 	if err := s.post.Data().Precision(alpha, &inverse); err != nil {
 		return 0, err

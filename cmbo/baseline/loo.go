@@ -37,7 +37,7 @@ func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneO
 	alpha := make([]float64, n)
 	var a linalg.Sym
 	if err := p.Data().Precision(alpha, &a); err != nil {
-		return nil, numerical(ctx, err, "leaving out each of %d observations", n)
+		return nil, gp.Numerical(ctx, err, "leaving out each of %d observations", n)
 	}
 	s := linalg.NewSym(n, nil)
 	l.u.Resize(n, n)
@@ -55,7 +55,7 @@ func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneO
 	}
 	s.Mirror()
 	if _, err := spectral.FactorPSD(&l.factor, s); err != nil {
-		return nil, numerical(ctx, err, "posterior at %d observations", n)
+		return nil, gp.Numerical(ctx, err, "posterior at %d observations", n)
 	}
 	return l, nil
 }

@@ -64,7 +64,6 @@ type soleTask struct {
 	mean *gp.Process
 }
 
-// Moments implements [gp.Function].
 func (s soleTask) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	if err := s.FromKernel.Moments(ctx, nil, variance, x); err != nil {
 		return err

@@ -119,7 +119,7 @@ func TestMetaBOIsUnbiased(t *testing.T) {
 		for range k {
 			f := make([]float64, 3)
 			chol.Lower().MulVecTo(f, []float64{r.NormFloat64(), r.NormFloat64(), r.NormFloat64()})
-			s := &source{observations: observations{x: x, z: f}}
+			s := &source{observations: observations{X: x, Z: f}}
 			s.record()
 			m.past.sources = append(m.past.sources, s)
 		}
@@ -147,7 +147,7 @@ func TestMetaBOFromPosteriors(t *testing.T) {
 	z := randomPoints(r, 5, 2)
 	f := make([][]float64, 6)
 	for i, src := range m.past.sources {
-		f[i], _ = gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+		f[i], _ = gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 	}
 	mean, cov := sampleMoments(f, 5)
 	for _, bound := range []bool{false, true} {
@@ -186,7 +186,7 @@ func TestMetaBOOfOneTask(t *testing.T) {
 	require.NoError(t, s.Fit(ctx, d))
 	gm, gs := predict(t, s, z)
 	mu := func(x []float64) float64 {
-		m, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), linalg.NewDense(1, 2, append([]float64(nil), x...)))
+		m, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), linalg.NewDense(1, 2, append([]float64(nil), x...)))
 		return m[0]
 	}
 	wm, wv := gpOracle(src.h.Kernel.Eval, mu, d.X, d.Y, []float64{m.noiseVariance, m.noiseVariance, m.noiseVariance, m.noiseVariance}, z)

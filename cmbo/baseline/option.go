@@ -1,10 +1,10 @@
 package baseline
 
 import (
-	"math"
 	"runtime"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -58,17 +58,6 @@ func newConfig(base config, opts []Option) (*config, error) {
 	return c, nil
 }
 
-// forms returns the template and, where the evidence chooses, a second form.
-func (c *config) forms(dim int) (template, other kernel.Kernel) {
-	template = c.template(dim)
-	if c.either && dim > 1 {
-		d := *c
-		d.ard = !c.ard
-		other = d.template(dim)
-	}
-	return template, other
-}
-
 // template returns the form of the kernel at the centres of the hyperparameters' priors.
 func (c *config) template(dim int) kernel.Kernel {
 	n := 1
@@ -79,15 +68,11 @@ func (c *config) template(dim int) kernel.Kernel {
 	if c.priors != nil {
 		p = c.priors(dim)
 	}
-	lengths := make([]float64, n)
-	for i := range lengths {
-		lengths[i] = math.Exp(p.LengthScale.Mean)
-	}
 	shape := c.shape
 	if shape == nil {
 		shape = kernel.Matern32
 	}
-	return kernel.Scale(math.Exp(p.Variance.Mean), shape(lengths...))
+	return gp.AtCentre(p, shape, n)
 }
 
 // WithSeed sets the seed of what is random offline; the default is 1. What is

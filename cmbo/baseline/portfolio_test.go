@@ -120,11 +120,11 @@ func TestPortfolioPredictsTheRest(t *testing.T) {
 	want := make([]float64, 4)
 	for i, src := range m.sources {
 		at := func(x *linalg.Dense) []float64 {
-			f, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), x)
+			f, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), x)
 			for j := range f {
 				var known []float64
-				for p, z := range src.z {
-					if src.x.At(p, 0) == x.At(j, 0) && src.x.At(p, 1) == x.At(j, 1) {
+				for p, z := range src.Z {
+					if src.X.At(p, 0) == x.At(j, 0) && src.X.At(p, 1) == x.At(j, 1) {
 						known = append(known, z)
 					}
 				}

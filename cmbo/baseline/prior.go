@@ -98,7 +98,6 @@ func (p *featurePrior) weigh(phi *linalg.Dense) *linalg.Dense {
 	return out
 }
 
-// Moments implements [gp.Function].
 func (p *featurePrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	f, err := p.of(ctx, x)
 	if err != nil {
@@ -125,7 +124,6 @@ func (p *featurePrior) Moments(ctx context.Context, mean, variance []float64, x 
 	return nil
 }
 
-// Cov implements [gp.Function].
 func (p *featurePrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	a, err := p.of(ctx, x)
 	if err != nil {
@@ -145,7 +143,6 @@ func (p *featurePrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	return nil
 }
 
-// Gram implements [gp.Function].
 func (p *featurePrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	f, err := p.of(ctx, x)
 	if err != nil {

@@ -63,12 +63,7 @@ func (r *ranker) weigher(t *target) func(context.Context) ([]float64, error) {
 // weights returns the weights of the sources and, last, of the target's model.
 func (r *ranker) weights(ctx context.Context, t *target) ([]float64, error) {
 	k, n := len(r.past.sources), len(t.d.Y)
-	w := make([]float64, k+1)
-	switch {
-	case k == 0:
-		w[0] = 1
-		return w, nil
-	case n < 3:
+	if k == 0 || n < 3 {
 		return slices.Repeat([]float64{1 / float64(k+1)}, k+1), nil
 	}
 	if err := r.update(ctx, t.d); err != nil {

@@ -36,21 +36,15 @@ func botorchPriors(dim int) gaussian.Priors {
 type rgpeRun struct{ *ensembleRun }
 
 func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
-		return err
-	}
-	own := r.w[len(r.w)-1]
-	for i := range mean {
-		mean[i] *= own
-		sd[i] *= own * own * sd[i]
-	}
-	active := weighted(r.w[:len(r.w)-1])
-	s, err := r.look(ctx, x, r.d.Pending, active)
+	s, active, err := r.sum(ctx, mean, sd, x, r.d.Pending)
 	if err != nil {
 		return err
 	}
+	own := r.w[len(r.w)-1]
+	for i := range sd {
+		sd[i] *= own * own * sd[i]
+	}
 	for _, i := range active {
-		linalg.Axpy(mean, r.w[i], s.mean[i])
 		linalg.Axpy(sd, r.w[i]*r.w[i], s.variance[i])
 	}
 	gp.Deviations(sd)

@@ -123,7 +123,7 @@ func TestRGPEPrediction(t *testing.T) {
 	}
 	active := 0
 	for i, src := range s.past.sources {
-		mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+		mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 		add(s.w[i], mu, v)
 		if s.w[i] > 0 {
 			active++

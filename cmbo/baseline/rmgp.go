@@ -108,12 +108,12 @@ func (r *gapRun) gapsAt(ctx context.Context, n, t int) ([]float64, error) {
 	}
 	d := make([]float64, len(r.sources))
 	for i, s := range r.sources {
-		rows := len(s.z)
+		rows := len(s.Z)
 		mean, sd := make([]float64, rows), make([]float64, rows)
-		if err := p.Moments(ctx, mean, sd, s.x); err != nil {
+		if err := p.Moments(ctx, mean, sd, s.X); err != nil {
 			return nil, err
 		}
-		for j, y := range s.z {
+		for j, y := range s.Z {
 			d[i] += (math.Abs(mean[j]-y) + beta*math.Sqrt(max(sd[j], gapFloor))) / float64(rows)
 		}
 	}
@@ -197,7 +197,7 @@ func (r *rmTSRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ a
 	} else if err := r.full.Joint(ctx, dst, &cov, x, new(linalg.Dense)); err != nil {
 		return err
 	}
-	return numerical(ctx, gp.AddNoise(dst, &cov, src), "RM-GP-TS")
+	return gp.Numerical(ctx, gp.AddNoise(dst, &cov, src), "RM-GP-TS")
 }
 
 // mixture sets mean and cov to the moments of Σ w_i·f_i at the rows of x.
@@ -219,7 +219,7 @@ func (r *rmTSRun) mixture(ctx context.Context, mean []float64, cov *linalg.Sym, 
 			err = ctx.Err()
 		}
 		if err != nil {
-			return sourceError(ctx, err, s.id)
+			return sourceError(ctx, err, s.ID)
 		}
 		linalg.Axpy(mean, w, mu)
 		cov.AddScaled(w*w, &part)

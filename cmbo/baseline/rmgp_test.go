@@ -40,11 +40,11 @@ func gapsOracle(r *gapRun, d cmbo.Data, first int) (w []float64, nu float64) {
 		var norm, mean float64
 		gap := make([]float64, k)
 		for i, s := range r.sources {
-			mu, v := gpOracle(h.Kernel.Eval, zeroMean, p.X, p.Y, h.Noise(p.NoiseVariance), s.x)
-			for j, y := range s.z {
+			mu, v := gpOracle(h.Kernel.Eval, zeroMean, p.X, p.Y, h.Noise(p.NoiseVariance), s.X)
+			for j, y := range s.Z {
 				sd := math.Sqrt(max(v[j], 1e-6))
 				up, down := math.Abs(mu[j]+beta*sd-y), math.Abs(mu[j]-beta*sd-y)
-				gap[i] += max(up, down) / float64(len(s.z))
+				gap[i] += max(up, down) / float64(len(s.Z))
 			}
 			sum[i] += gap[i]
 			w[i] = math.Exp(-sum[i])
@@ -85,7 +85,7 @@ func TestRMGPUCB(t *testing.T) {
 			score, want := make([]float64, 4), make([]float64, 4)
 			require.NoError(t, s.Score(ctx, score, z, nil, 0))
 			for i, src := range s.sources {
-				mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+				mu, v := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 				for j := range want {
 					want[j] += nu * w[i] * (mu[j] + math.Sqrt(v[j]))
 				}
@@ -146,11 +146,11 @@ func TestThompsonDraws(t *testing.T) {
 	wantMean, wantVar := make([]float64, 4), make([]float64, 4)
 	for i, src := range s.sources {
 		// The pending point shrinks variances; its value is the mean, so means stay.
-		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 		all := linalg.NewDense(7, 2, nil)
 		noise := gp.Noise(nil, 7, src.h.NoiseVariance)
 		for j := range 6 {
-			copy(all.Row(j), src.x.Row(j))
+			copy(all.Row(j), src.X.Row(j))
 		}
 		copy(all.Row(6), d.Pending.Row(0))
 		_, v := gpOracle(src.h.Kernel.Eval, zeroMean, all, make([]float64, 7), noise, z)

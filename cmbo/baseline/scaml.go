@@ -109,7 +109,6 @@ type scamlPrior struct {
 	k kernel.Kernel
 }
 
-// Moments implements [gp.Function].
 func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
 	active := weighted(p.w)
 	s, err := p.look(ctx, x, nil, active)
@@ -131,26 +130,24 @@ func (p *scamlPrior) Moments(ctx context.Context, mean, variance []float64, x *l
 	return nil
 }
 
-// Cov implements [gp.Function].
 func (p *scamlPrior) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
 	kernel.Cross(dst, p.k, x, y)
 	var c linalg.Dense
 	for _, i := range weighted(p.w) {
 		if err := p.sources[i].post.Cov(ctx, &c, x, y); err != nil {
-			return sourceError(ctx, err, p.sources[i].id)
+			return sourceError(ctx, err, p.sources[i].ID)
 		}
 		dst.AddScaled(p.w[i]*p.w[i], &c)
 	}
 	return ctx.Err()
 }
 
-// Gram implements [gp.Function].
 func (p *scamlPrior) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
 	kernel.Gram(dst, p.k, x)
 	var c linalg.Sym
 	for _, i := range weighted(p.w) {
 		if err := p.sources[i].post.Gram(ctx, &c, x); err != nil {
-			return sourceError(ctx, err, p.sources[i].id)
+			return sourceError(ctx, err, p.sources[i].ID)
 		}
 		dst.AddScaled(p.w[i]*p.w[i], &c)
 	}
@@ -175,25 +172,16 @@ type scamlObjective struct {
 // maxWeight bounds the weights, far out in the tail of their prior.
 const maxWeight = 20
 
-// scamlPriors returns the priors of the residual kernel's variance, of its lengths
-// and of the noise variance. The tasks may leave next to nothing, so small variances
-// are likelier than for a process on its own.
-func scamlPriors(dim, lengths int) []gaussian.LogNormal {
-	p := gaussian.DefaultPriors(dim)
-	out := []gaussian.LogNormal{{Mean: -2, SD: 3, Min: 1e-4, Max: 20}}
-	for range lengths {
-		out = append(out, p.LengthScale)
-	}
-	return append(out, p.Noise)
-}
-
 func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.Dense,
 	z, noise []float64) *scamlObjective {
 	_, dim := x.Dims()
-	n := len(z)
+	n, p := len(z), gaussian.DefaultPriors(dim)
+	// The tasks may leave next to nothing: small variances are likelier than for a process on its own.
+	variance := []gaussian.LogNormal{{Mean: -2, SD: 3, Min: 1e-4, Max: 20}}
+	lengths := slices.Repeat([]gaussian.LogNormal{p.LengthScale}, template.NumParams()-1)
 	o := &scamlObjective{
 		template: template, tasks: tasks, z: z, noise: noise,
-		prior: scamlPriors(dim, template.NumParams()-1),
+		prior: append(append(variance, lengths...), p.Noise),
 		sum:   make([]float64, n*(n+1)/2), resid: make([]float64, n), alpha: make([]float64, n),
 	}
 	if n > 0 {
@@ -307,5 +295,5 @@ func (o *scamlObjective) fit(ctx context.Context, seed uint64) (scamlParams, err
 		}
 	}
 	p, err := o.params(theta)
-	return p, numerical(ctx, err, "fitting weights to %d observations", len(o.z))
+	return p, gp.Numerical(ctx, err, "fitting weights to %d observations", len(o.z))
 }

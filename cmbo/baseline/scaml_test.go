@@ -13,19 +13,19 @@ import (
 // posteriorOracle returns the posterior covariance function of a source, by
 // elimination.
 func posteriorOracle(s *source) func(x, y []float64) float64 {
-	n := len(s.z)
+	n := len(s.Z)
 	k := s.h.Kernel.Eval
-	noise := s.h.Noise(s.noise)
+	noise := s.h.Noise(s.Noise)
 	return func(x, y []float64) float64 {
 		a := make([][]float64, n)
 		cx, cy := make([]float64, n), make([]float64, n)
 		for i := range a {
 			a[i] = make([]float64, n)
 			for j := range n {
-				a[i][j] = k(s.x.Row(i), s.x.Row(j))
+				a[i][j] = k(s.X.Row(i), s.X.Row(j))
 			}
 			a[i][i] += noise[i]
-			cx[i], cy[i] = k(s.x.Row(i), x), k(s.x.Row(i), y)
+			cx[i], cy[i] = k(s.X.Row(i), x), k(s.X.Row(i), y)
 		}
 		w, _ := solve(a, cy)
 		return k(x, y) - linalg.Dot(cx, w)
@@ -35,7 +35,7 @@ func posteriorOracle(s *source) func(x, y []float64) float64 {
 // meanOracle returns the posterior mean function of a source.
 func meanOracle(s *source) func(x []float64) float64 {
 	return func(x []float64) float64 {
-		mean, _ := gpOracle(s.h.Kernel.Eval, zeroMean, s.x, s.z, s.h.Noise(s.noise), linalg.NewDense(1, len(x), x))
+		mean, _ := gpOracle(s.h.Kernel.Eval, zeroMean, s.X, s.Z, s.h.Noise(s.Noise), linalg.NewDense(1, len(x), x))
 		return mean[0]
 	}
 }

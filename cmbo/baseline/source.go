@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -27,8 +28,8 @@ type source struct {
 func (s *source) record() {
 	s.recorded = make(map[string]float64)
 	count := make(map[string]float64)
-	for i, z := range s.z {
-		k := points.Key(s.x.Row(i))
+	for i, z := range s.Z {
+		k := points.Key(s.X.Row(i))
 		count[k]++
 		s.recorded[k] += (z - s.recorded[k]) / count[k]
 	}
@@ -57,7 +58,7 @@ func learnPast(ctx context.Context, dim int, tasks []observations, c *config) (*
 		fitters[w].Priors = c.priors
 		var err error
 		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i],
-			rng.Stream(c.seed, "baseline source: "+tasks[i].id).Uint64())
+			rng.Stream(c.seed, "baseline source: "+tasks[i].ID).Uint64())
 		return err
 	})
 	if err != nil {
@@ -70,11 +71,11 @@ func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o obse
 	seed uint64) (*source, error) {
 	s := &source{observations: o}
 	var err error
-	if s.h, err = f.Fit(ctx, template, o.x, o.z, o.noise, math.NaN(), seed); err != nil {
-		return nil, sourceError(ctx, err, o.id)
+	if s.h, err = f.Fit(ctx, template, o.X, o.Z, o.Noise, math.NaN(), seed); err != nil {
+		return nil, sourceError(ctx, err, o.ID)
 	}
-	s.post, err = gp.Condition(ctx, gp.FromKernel{Kernel: s.h.Kernel}, o.x, o.z, s.h.Noise(o.noise))
-	return s, sourceError(ctx, err, o.id)
+	s.post, err = gp.Condition(ctx, gp.FromKernel{Kernel: s.h.Kernel}, o.X, o.Z, s.h.Noise(o.Noise))
+	return s, sourceError(ctx, err, o.ID)
 }
 
 // taskMoments are the posterior moments of a source at a run's observations, which come one by
@@ -101,7 +102,7 @@ func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense) error
 		err = s.post.MomentsFrom(ctx, mean, nil, at, &white)
 	}
 	if err != nil {
-		return sourceError(ctx, numerical(ctx, err, "posterior at observation %d", j), s.id)
+		return sourceError(ctx, gp.Numerical(ctx, err, "posterior at observation %d", j), s.ID)
 	}
 	t.mean, t.v = append(t.mean, mean[0]), append(t.v, column(&white, 0))
 	for i := range j + 1 {
@@ -123,24 +124,19 @@ func column(m *linalg.Dense, j int) []float64 {
 // at computes the predictions of the sources listed (all for nil) at the rows of x; entries of the
 // others are nil. With pending points each source counts them as evaluated.
 func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
-	k := len(p.sources)
+	k, n := len(p.sources), points.Len(x)
 	s := &predictions{mean: make([][]float64, k), variance: make([][]float64, k)}
-	if which == nil {
-		which = make([]int, k)
-		for i := range which {
-			which[i] = i
+	err := parallel.For(ctx, p.workers, k, func(_, i int) error {
+		if which != nil && !slices.Contains(which, i) {
+			return nil
 		}
-	}
-	n := points.Len(x)
-	err := parallel.For(ctx, p.workers, len(which), func(_, j int) error {
-		i := which[j]
 		src := p.sources[i]
 		f, err := src.post.WithPending(ctx, pending, src.h.NoiseVariance)
 		if err != nil {
-			return sourceError(ctx, err, src.id)
+			return sourceError(ctx, err, src.ID)
 		}
 		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
-		return sourceError(ctx, f.Moments(ctx, s.mean[i], s.variance[i], x), src.id)
+		return sourceError(ctx, f.Moments(ctx, s.mean[i], s.variance[i], x), src.ID)
 	})
 	if err != nil {
 		return nil, err
@@ -170,7 +166,7 @@ func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error
 		for k, j := range rest {
 			out[i][j] = mean[k]
 		}
-		return sourceError(ctx, err, s.id)
+		return sourceError(ctx, err, s.ID)
 	})
 }
 
@@ -216,6 +212,27 @@ func (r *ensembleRun) Fit(ctx context.Context, d cmbo.Data) error {
 	r.w, err = r.weigh(ctx)
 	r.has = err == nil
 	return err
+}
+
+// sum writes the weighted sum of the models' means at the rows of x and the target's deviations. It
+// returns the predictions of the sources listed, whose weights are not 0, pending points counting.
+func (r *ensembleRun) sum(ctx context.Context, mean, sd []float64, x, pending *linalg.Dense) (*predictions, []int, error) {
+	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
+		return nil, nil, err
+	}
+	k := len(r.sources)
+	for i := range mean {
+		mean[i] *= r.w[k]
+	}
+	active := weighted(r.w[:k])
+	s, err := r.look(ctx, x, pending, active)
+	if err != nil {
+		return nil, nil, err
+	}
+	for _, i := range active {
+		linalg.Axpy(mean, r.w[i], s.mean[i])
+	}
+	return s, active, nil
 }
 
 // Weights returns those of the sources and, last, of the target's model.

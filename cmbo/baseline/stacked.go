@@ -33,10 +33,10 @@ func trainStackedGP(ctx context.Context, dim int, obs []observations, c *config)
 	template := c.template(m.dim)
 	var f gp.Fitter
 	for _, o := range obs {
-		if err := m.subtract(ctx, o.z, o.x); err != nil {
+		if err := m.subtract(ctx, o.Z, o.X); err != nil {
 			return nil, err
 		}
-		s, err := newSource(ctx, &f, template, o, rng.Stream(c.seed, "baseline source: "+o.id).Uint64())
+		s, err := newSource(ctx, &f, template, o, rng.Stream(c.seed, "baseline source: "+o.ID).Uint64())
 		if err != nil {
 			return nil, err
 		}
@@ -50,7 +50,7 @@ func (m *stackedGP) subtract(ctx context.Context, z []float64, x *linalg.Dense) 
 	mu := make([]float64, len(z))
 	for _, s := range m.levels {
 		if err := s.post.Moments(ctx, mu, nil, x); err != nil {
-			return sourceError(ctx, err, s.id)
+			return sourceError(ctx, err, s.ID)
 		}
 		linalg.Axpy(z, -1, mu)
 	}
@@ -64,7 +64,7 @@ func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*pointMoments, err
 	mu, sd := make([]float64, n), make([]float64, n)
 	for i, s := range m.levels {
 		if err := s.post.Moments(ctx, mu, sd, x); err != nil {
-			return nil, sourceError(ctx, err, s.id)
+			return nil, sourceError(ctx, err, s.ID)
 		}
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -75,7 +75,7 @@ func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*pointMoments, err
 			copy(out.sd, sd)
 			continue
 		}
-		geometricMean(out.sd, sd, m.share(len(s.z), len(m.levels[i-1].z)))
+		geometricMean(out.sd, sd, m.share(len(s.Z), len(m.levels[i-1].Z)))
 	}
 	return out, nil
 }
@@ -118,7 +118,7 @@ func (r *stackedRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.
 	}
 	linalg.Axpy(mean, 1, base.mean)
 	below := append([]float64(nil), base.sd...)
-	geometricMean(below, sd, r.m.share(len(r.d.Y), len(r.m.levels[len(r.m.levels)-1].z)))
+	geometricMean(below, sd, r.m.share(len(r.d.Y), len(r.m.levels[len(r.m.levels)-1].Z)))
 	copy(sd, below)
 	return nil
 }

@@ -19,12 +19,12 @@ func TestStackedGP(t *testing.T) {
 		require.NoError(t, err)
 		mean, sd := make([]float64, 5), make([]float64, 5)
 		for i, s := range m.levels {
-			mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, s.x, s.z, s.h.Noise(s.noise), z)
+			mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, s.X, s.Z, s.h.Noise(s.Noise), z)
 			a := 1.0
 			if i > 0 {
 				// Two lengths, variance and noise: p = 4.
 				dof := func(n float64) float64 { return max(n-4, n/5) }
-				top, base := dof(float64(len(s.z))), dof(float64(len(m.levels[i-1].z)))
+				top, base := dof(float64(len(s.Z))), dof(float64(len(m.levels[i-1].Z)))
 				b := top / base * (2 + base)
 				a = b / (1 + b)
 			}
@@ -55,7 +55,7 @@ func TestStackedGP(t *testing.T) {
 			resid[i] = d.Y[i] - at.mean[i]
 		}
 		mu, v := gpOracle(s.h.Kernel.Eval, zeroMean, d.X, resid, s.h.Noise(d.NoiseVariance), z)
-		a := m.share(6, len(m.levels[levels-1].z))
+		a := m.share(6, len(m.levels[levels-1].Z))
 		for j := range mu {
 			mu[j] += mean[j]
 			v[j] = math.Pow(math.Sqrt(v[j]), a) * math.Pow(sd[j], 1-a)
@@ -78,10 +78,10 @@ func TestStackedGP(t *testing.T) {
 	require.NoError(t, err)
 	obs, err := prepare(square(t), tasks, c)
 	require.NoError(t, err)
-	below, err := two.at(ctx, obs[2].x)
+	below, err := two.at(ctx, obs[2].X)
 	require.NoError(t, err)
-	for i, v := range m.levels[2].z {
-		require.InDelta(t, obs[2].z[i]-below.mean[i], v, 1e-10)
+	for i, v := range m.levels[2].Z {
+		require.InDelta(t, obs[2].Z[i]-below.mean[i], v, 1e-10)
 	}
 	// α for ten observations above twenty, p = 4: f = 6 and 16, b = 6/16·18.
 	require.InDelta(t, 6.75/7.75, m.share(10, 20), 1e-14)

@@ -69,16 +69,11 @@ func (r *tafRun) incumbents(ctx context.Context) error {
 
 // Score writes the logarithm of the acquisition.
 func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
-	sd := make([]float64, len(dst))
-	mean := make([]float64, len(dst))
-	if err := r.ready(ctx, x, dst); err != nil {
-		return err
-	}
+	mean, sd, gain := make([]float64, len(dst)), make([]float64, len(dst)), make([]float64, len(dst))
 	if err := r.Predict(ctx, mean, sd, x); err != nil {
 		return err
 	}
 	active := weighted(r.w[:len(r.w)-1])
-	gain := make([]float64, len(dst))
 	s, err := r.look(ctx, x, nil, active)
 	if err != nil {
 		return err

@@ -34,11 +34,13 @@ type target struct {
 }
 
 func newTarget(dim int, seed uint64, c *config) *target {
-	template, other := c.forms(dim)
-	return &target{
-		conditioned: conditioned{run: run{dim: dim, seed: seed}, post: gp.New(nil)}, y: c.y,
-		fits: gp.Fits{Template: template, Other: other, Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}},
+	fits := gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}}
+	if c.either && dim > 1 {
+		d := *c
+		d.ard = !c.ard
+		fits.Other = d.template(dim)
 	}
+	return &target{conditioned: conditioned{run: run{dim: dim, seed: seed}, post: gp.New(nil)}, y: c.y, fits: fits}
 }
 
 // Fit conditions the process on the data, after a fit of its hyperparameters where one is due.

@@ -21,22 +21,8 @@ var learnTSTR = ensemble(config{method: "TST-R", shape: kernel.SquaredExp, ard: 
 type tstRun struct{ *ensembleRun }
 
 func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	if err := r.target.Predict(ctx, mean, sd, x); err != nil {
-		return err
-	}
-	own := r.w[len(r.w)-1]
-	for i := range mean {
-		mean[i] *= own
-	}
-	active := weighted(r.w[:len(r.w)-1])
-	s, err := r.look(ctx, x, nil, active) // pending points leave means alone
-	if err != nil {
-		return err
-	}
-	for _, i := range active {
-		linalg.Axpy(mean, r.w[i], s.mean[i])
-	}
-	return nil
+	_, _, err := r.sum(ctx, mean, sd, x, nil) // pending points leave means alone
+	return err
 }
 
 // tstWeight is the Epanechnikov kernel at distance 0.

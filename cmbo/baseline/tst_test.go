@@ -39,7 +39,7 @@ func TestTSTR(t *testing.T) {
 	sum := 0.75
 	wantMean := make([]float64, 5)
 	for i, src := range s.past.sources {
-		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), d.X)
 		dist := discordance(mu, d.Raw)
 		if dist < 0.4 {
 			raw[i] = 0.75 * (1 - dist*dist/0.16)
@@ -53,7 +53,7 @@ func TestTSTR(t *testing.T) {
 	}
 	near(t, raw, s.Weights(), 1e-12, "weights")
 	for i, src := range s.past.sources {
-		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+		mu, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 		for j := range mu {
 			wantMean[j] += raw[i] * mu[j]
 		}
@@ -92,8 +92,8 @@ func TestTAF(t *testing.T) {
 			want[j] = s.w[3] * acq.ExpectedImprovement(mu[j], math.Sqrt(v[j]), slices.Max(at))
 		}
 		for i, src := range s.past.sources {
-			seen, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), d.X)
-			mi, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.x, src.z, src.h.Noise(src.noise), z)
+			seen, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), d.X)
+			mi, _ := gpOracle(src.h.Kernel.Eval, zeroMean, src.X, src.Z, src.h.Noise(src.Noise), z)
 			for j := range want {
 				want[j] += s.w[i] * max(mi[j]-slices.Max(seen), 0)
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -115,13 +116,12 @@ func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
 		}
 		return s.condition(ctx, t, h)
 	}
-	if err := process(s, "fit prior", gp.DefaultKernel(dim, false)); err != nil || l.posteriors == nil {
+	if err := process(s, "fit prior", gp.DefaultKernel(dim, 1)); err != nil || l.posteriors == nil {
 		return err
 	}
 	if l.fixed == nil {
 		s = &f.clustered
-		variance, lengths := gp.Centre(dim, 1)
-		if err := process(s, "fit cluster", kernel.Scale(variance, kernel.Matern32x12(lengths...))); err != nil {
+		if err := process(s, "fit cluster", gp.AtCentre(gaussian.DefaultPriors(dim), kernel.Matern32x12, 1)); err != nil {
 			return err
 		}
 	}

@@ -69,7 +69,7 @@ func WithMinimize() Option {
 // take the policy of the prior if they are given none.
 func WithYPolicy(p cmbo.YPolicy) Option {
 	return func(c *config) error {
-		if _, ok := policies[p]; !ok {
+		if p > cmbo.Copula {
 			return optionErrorf("%s is not a y policy", p)
 		}
 		c.y = p

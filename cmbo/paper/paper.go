@@ -31,10 +31,6 @@ type Prior struct {
 	report     Report
 }
 
-// What the models call the policies.
-var policies = map[cmbo.YPolicy]scaling.Policy{cmbo.ZScore: scaling.ZScore, cmbo.MinMax: scaling.MinMax,
-	cmbo.RawValues: scaling.Raw, cmbo.Copula: scaling.Copula}
-
 // Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
 // are copied; their failures, outputs, curves and descriptors are not used. A list of
 // candidates only serves to choose the clustering points and the index set.
@@ -73,7 +69,7 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	for i := range checked {
 		t := &checked[i]
 		y, noise := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, t.NoiseVariance)
-		v := scaling.Fit(policies[c.y], y)
+		v := scaling.Fit(scaling.Policy(c.y), y)
 		l.tasks = append(l.tasks, task{id: t.ID, x: s.EncodeAll(t.X), y: v.Z, noise: v.NoiseVariances(noise)})
 		inputs = append(inputs, l.tasks[i].x)
 	}

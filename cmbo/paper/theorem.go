@@ -106,8 +106,9 @@ func (r *Surrogate) bound(ctx context.Context, trial int, chosen []float64, xi f
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
-	b.Printed.Beta = betaPrinted(in.Norm, r.noise, b.InformationGain, in.Delta)
-	b.Corrected.Beta = betaCorrected(in.Norm, b.InformationGain, in.Delta)
+	gain, unsure := b.InformationGain, math.Log(4/in.Delta)
+	b.Printed.Beta = in.Norm + math.Sqrt(r.noise)*math.Sqrt(2*(gain+1+unsure))
+	b.Corrected.Beta = in.Norm + math.Sqrt(2*(gain+unsure))
 	if b.Gaps = slices.Clone(in.Gaps); b.Gaps == nil {
 		if b.Gaps, err = t.estimateGaps(ctx, b.Corrected.Beta); err != nil {
 			return nil, err
@@ -167,14 +168,6 @@ func (t *evaluation) finish(b *theorem.Bound) {
 	c.Bracket = c.Iota*c.Alpha + signed + c.Omega*b.EtaNorm + c.Noise
 	c.DeltaTau, c.Bound = correctedBound(b.Xi, c.Beta, c.Bracket, b.SD)
 	c.Applies = true
-}
-
-func betaPrinted(norm, noise, gain, delta float64) float64 {
-	return norm + math.Sqrt(noise)*math.Sqrt(2*(gain+1+math.Log(4/delta)))
-}
-
-func betaCorrected(norm, gain, delta float64) float64 {
-	return norm + math.Sqrt(2*(gain+math.Log(4/delta)))
 }
 
 // shares returns ζ_i and ζ'_i of task i.

@@ -66,19 +66,15 @@ func (m *Minimizer) search(t float64) bool {
 			m.remember(ft)
 			return true
 		}
-		if math.IsInf(b, 1) {
-			next := outside(a, slopeA, t, slope)
-			a, fa, slopeA = t, ft, slope
-			t = next
-		} else {
-			a, fa, slopeA = t, ft, slope
-			t = a + 0.5*(b-a)
+		next := outside(a, slopeA, t, slope)
+		a, fa, slopeA, moved = t, ft, slope, true
+		if !math.IsInf(b, 1) {
+			next = a + 0.5*(b-a)
 			if b-a <= 1e-9*b {
-				moved = true
 				break
 			}
 		}
-		moved = true
+		t = next
 	}
 	if a == 0 {
 		return false

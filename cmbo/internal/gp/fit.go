@@ -47,15 +47,10 @@ func Noise(variances []float64, n int, unknown float64) []float64 {
 	return out
 }
 
-// Centre returns kernel parameters at the centres of the default hyperpriors for
-// points of dim coordinates: the variance and n lengths.
-func Centre(dim, n int) (variance float64, lengths []float64) {
-	p := gaussian.DefaultPriors(dim)
-	lengths = make([]float64, n)
-	for i := range lengths {
-		lengths[i] = math.Exp(p.LengthScale.Mean)
-	}
-	return math.Exp(p.Variance.Mean), lengths
+// AtCentre returns a kernel of a shape with n lengths, its parameters at the centres of their priors.
+func AtCentre(p gaussian.Priors, shape func(lengths ...float64) kernel.Stationary, n int) kernel.Kernel {
+	lengths := slices.Repeat([]float64{math.Exp(p.LengthScale.Mean)}, n)
+	return kernel.Scale(math.Exp(p.Variance.Mean), shape(lengths...))
 }
 
 // The parameters of a kernel from outside are of unknown kind: they are searched
@@ -117,7 +112,7 @@ func (f *Fitter) Fit(
 	if len(y) > 0 {
 		r, err := f.search.Fit(ctx, template, start, x, y, variances, &o)
 		if err != nil {
-			return h, explained(ctx, numerical(err, "fitting hyperparameters to %d observations", len(y)))
+			return h, Numerical(ctx, err, "fitting hyperparameters to %d observations", len(y))
 		}
 		h = Hyper{Kernel: r.Kernel, NoiseVariance: r.Noise, Fitted: !math.IsInf(r.LogPosterior, -1), Evidence: r.Evidence}
 	}
@@ -188,7 +183,7 @@ func (f *Fits) Keep(x *linalg.Dense, raw, given []float64) (same int) {
 	}
 	f.x.Copy(x)
 	f.raw, f.given = append(f.raw[:0], raw...), append(f.given[:0], given...)
-	f.forget(same)
+	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > same })
 	return same
 }
 
@@ -276,9 +271,4 @@ func (f *Fits) form(n int) kernel.Kernel {
 		return f.Other
 	}
 	return f.Template
-}
-
-// forget drops what was fitted to more than the first n observations.
-func (f *Fits) forget(n int) {
-	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > n })
 }

@@ -89,7 +89,7 @@ func TestFitForeignKernel(t *testing.T) {
 }
 
 // TestFits: a search is made once for a number of observations, its draws follow
-// from that number, and Forget drops what it was told to.
+// from that number, and Keep forgets those to others.
 func TestFits(t *testing.T) {
 	s := newSample(t, 27, 1)
 	f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.7)), Noise: math.NaN(), Seed: 9}
@@ -102,12 +102,13 @@ func TestFits(t *testing.T) {
 		require.NoError(t, err)
 		return h
 	}
+	f.Keep(s.x, s.y, make([]float64, 27))
 	at(&f, 20)
 	first := at(&f, 24)
 	at(&f, 27)
 	at(&f, 25)
 	assert.Equal(t, []int{20, 25}, asked)
-	f.forget(24)
+	f.Keep(points.First(s.x, 24), s.y[:24], make([]float64, 24))
 	at(&f, 23)
 	at(&f, 27)
 	assert.Equal(t, []int{20, 25, 25}, asked)

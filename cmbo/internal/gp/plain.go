@@ -35,15 +35,10 @@ type Plain struct {
 // the scale of a model: it returns nil variances if none is known.
 type Scaling func(y, noise []float64) (scaled, variances []float64)
 
-// DefaultKernel returns a scaled Matérn-3/2 for points in dim coordinates, with a lengthscale
-// for each if ard is set, at the centres of the hyperparameters' priors.
-func DefaultKernel(dim int, ard bool) kernel.Kernel {
-	n := 1
-	if ard {
-		n = dim
-	}
-	variance, lengths := Centre(dim, n)
-	return kernel.Scale(variance, kernel.Matern32(lengths...))
+// DefaultKernel returns a scaled Matérn-3/2 with n lengthscales for points in dim coordinates, at
+// the centres of the hyperparameters' priors.
+func DefaultKernel(dim, n int) kernel.Kernel {
+	return AtCentre(gaussian.DefaultPriors(dim), kernel.Matern32, n)
 }
 
 // NewPlain returns the model of a run whose points have dim coordinates. template is
@@ -54,9 +49,9 @@ func DefaultKernel(dim int, ard bool) kernel.Kernel {
 func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
 	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
-		fits.Template = DefaultKernel(dim, false)
+		fits.Template = DefaultKernel(dim, 1)
 		if dim > 1 {
-			fits.Other = DefaultKernel(dim, true)
+			fits.Other = DefaultKernel(dim, dim)
 		}
 	}
 	return &Plain{scale: scale, fits: fits, count: -1}

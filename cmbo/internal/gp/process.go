@@ -223,10 +223,7 @@ func (p *Process) gramFrom(ctx context.Context, dst *linalg.Sym, x, v *linalg.De
 
 // failed says what an error was met at.
 func (p *Process) failed(ctx context.Context, err error, x *linalg.Dense) error {
-	if err == nil {
-		return nil
-	}
-	return explained(ctx, numerical(err, "posterior at %d points", points.Len(x)))
+	return Numerical(ctx, err, "posterior at %d points", points.Len(x))
 }
 
 // ErrNumerical is wrapped by the errors of this package that are none of a context.
@@ -244,6 +241,14 @@ func Marked(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrNumerical, err)
+}
+
+// Numerical says what was computed when an error of the layers below arose, unless ctx explains it.
+func Numerical(ctx context.Context, err error, format string, args ...any) error {
+	if err == nil {
+		return nil
+	}
+	return explained(ctx, numerical(err, format, args...))
 }
 
 // numerical wraps an error of the layers below.

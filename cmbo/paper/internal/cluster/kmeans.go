@@ -148,15 +148,6 @@ type partition struct {
 	sum      float64 // the objective, once it was asked for
 }
 
-// groups lists the points of each of c clusters.
-func groups(labels []int, c int) [][]int {
-	out := make([][]int, c)
-	for j, l := range labels {
-		out[l] = append(out[l], j)
-	}
-	return out
-}
-
 // kmeansRun is the state of a restart, the partition that it is at, and what is kept from
 // one restart to the next.
 type kmeansRun struct {
@@ -279,10 +270,13 @@ func (k *kmeansRun) fillEmpty(ctx context.Context) error {
 // recenter takes the means of the clusters of p whose members have changed.
 func (k *kmeansRun) recenter(ctx context.Context, p *partition) error {
 	p.clusters = slices.Clone(p.clusters) // other partitions have the former ones
-	all := groups(p.labels, k.c)
+	members := make([][]int, k.c)
+	for j, l := range p.labels {
+		members[l] = append(members[l], j)
+	}
 	return parallel.For(ctx, k.o.Workers, k.c, func(w, i int) (err error) {
-		if !slices.Equal(all[i], p.clusters[i].members) {
-			p.clusters[i], err = k.clusterOf(w, all[i])
+		if !slices.Equal(members[i], p.clusters[i].members) {
+			p.clusters[i], err = k.clusterOf(w, members[i])
 		}
 		return err
 	})
