@@ -59,11 +59,7 @@ func (c CSV) setting() (form, rune, error) {
 // ID. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the header lacks a column or has one
 // twice, if a row is longer than Limits has it, or if a quoted field that spans lines is not closed.
 func (c CSV) Read(r io.Reader) (*Result, error) {
-	s, err := c.stream(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.all()
+	return c.stream(r).all()
 }
 
 // Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
@@ -74,14 +70,13 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 // most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
 // ErrTask, and not two (TestTasksMemory). Limits.Rows bounds the rows of a task.
 func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
-	s, err := c.stream(r)
-	return s.tasks(report, err)
+	return c.stream(r).tasks(report)
 }
 
-func (c CSV) stream(r io.Reader) (stream, error) {
+func (c CSV) stream(r io.Reader) stream {
 	n, comma, err := c.setting()
 	read := func(take taker) error { return c.rows(r, n, comma, take) }
-	return stream{space: c.Space, policy: c.Policy, limits: n.limits, rows: "rows", read: read}, err
+	return stream{err: err, space: c.Space, policy: c.Policy, limits: n.limits, rows: "rows", read: read}
 }
 
 // rows calls take for each row.

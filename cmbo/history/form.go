@@ -33,8 +33,8 @@ type form struct {
 
 // newForm fills in the settings; [form.apart] checks them once all are there.
 func newForm(s *cmbo.Space, m Mapping, value, task, noise, taskID string, limits Limits) (n form, err error) {
-	if s == nil {
-		return n, fmt.Errorf("%w: a nil Space", cmbo.ErrSpace)
+	if err := s.Defined(); err != nil {
+		return n, err
 	}
 	if limits, err = limits.filled(); err != nil {
 		return n, err
@@ -105,10 +105,9 @@ func (n form) apart() error {
 	return nil
 }
 
-// toWrite returns what a writer writes, as rows of the space, and n with the outputs and the
-// descriptors of the tasks, if nothing else names them, and a status only if there has to be
-// one. It fails for what a reader, which finds a choice in the field that choice returns, would not
-// take or not give back.
+// toWrite returns what a writer writes, as rows of the space, and n with the outputs and the descriptors
+// of the tasks, if nothing else names them, and a status only if there has to be one. It fails for what a
+// reader, which finds a choice in the field that choice returns, would not take or not give back.
 func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task,
 	choice func(text string) field) (form, []cmbo.Task, error) {
 	tasks, err := checkTasks(w, s, tasks)

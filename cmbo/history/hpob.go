@@ -61,12 +61,11 @@ type HPOBResult struct {
 // first stays, as HPO-B's users have it; -0 counts as 0. Values may stand bare or each in brackets.
 // Other spaces, and other keys of a task, are passed over: without Value "Y" and "outputs", with it "y".
 //
-// A row is bad if its configuration has another number of coordinates than the first of the file, or
-// an entry that is not a number in [0, 1], if its values are not one for each output, that to be
-// optimised within ±1e150, or if it has no counterpart in the other list. A [*RowError] names the
-// task, and the row in its Reason. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text
-// is not JSON of this shape or has a name twice, and with ErrNoTasks if the file lacks the space or
-// the space a good row.
+// A row is bad if its configuration has another number of coordinates than the first of the file, or an
+// entry that is not a number in [0, 1], if its values are not one for each output, that to be optimised
+// within ±1e150, or if it has no counterpart in the other list. A [*RowError] names the task, and the row
+// in its Reason. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON of this
+// shape or has a name twice, and with ErrNoTasks if the file lacks the space or the space a good row.
 func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	out, err := newCollector(nil, h.Policy)
 	if err != nil {
@@ -103,8 +102,7 @@ func (h HPOB) Read(r io.Reader) (*HPOBResult, error) {
 	return t.finish()
 }
 
-// Names lists the search spaces of a file, sorted. It reads the whole file
-// and fails as [HPOB.Read] does.
+// Names lists the search spaces of a file, sorted. It reads the whole file and fails as [HPOB.Read] does.
 func (h HPOB) Names(r io.Reader) ([]string, error) {
 	var all []string
 	err := h.spaces(r, func(s *scanner, name string) error {
@@ -179,15 +177,14 @@ type hpobReader struct {
 
 // space reads all tasks.
 func (t *hpobReader) space() error {
-	seen := make(map[string]bool)
 	return t.object(func(id string) error {
 		if e := checkID(id); e != nil {
 			return e
 		}
-		if seen[id] {
+		if _, seen := t.kept[id]; seen {
 			return &RowError{Task: names.Clip(id), Reason: "the task appears twice", Err: cmbo.ErrCorrupt}
 		}
-		seen[id] = true
+		t.kept[id] = nil
 		return t.task(id)
 	})
 }
@@ -221,13 +218,13 @@ func (t *hpobReader) task(id string) error {
 		p.context = make(cmbo.Context)
 		return t.object(p.descriptor)
 	})
-	if err != nil {
-		if e, ok := err.(*RowError); ok && e.Task == "" {
-			e.Task = names.Clip(id)
-		}
-		return err
+	if err == nil {
+		err = p.collect(id)
 	}
-	return p.collect(id)
+	if e, ok := err.(*RowError); ok && e.Task == "" {
+		e.Task = names.Clip(id)
+	}
+	return err
 }
 
 // counted reads an entry of X or of the values, unless there are too many.
@@ -408,12 +405,10 @@ func (p *hpobTask) called(k int) string {
 func (p *hpobTask) collect(id string) error {
 	objective := slices.Index(p.names, p.objective)
 	if objective < 0 {
-		why := fmt.Sprintf("no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none"))
-		return &RowError{Task: names.Clip(id), Reason: why, Err: cmbo.ErrCorrupt}
+		return rowErrorf(cmbo.ErrCorrupt, "no output %q; it has %s", names.Clip(p.objective), cmp.Or(quoteAll(p.names), "none"))
 	}
 	if p.several && len(p.ends) == 0 {
-		return &RowError{Task: names.Clip(id), Reason: `no "y"; Value says which of the outputs of "Y" is to be optimised`,
-			Err: cmbo.ErrCorrupt}
+		return rowErrorf(cmbo.ErrCorrupt, `no "y"; Value says which of the outputs of "Y" is to be optimised`)
 	}
 	kept := make([]int, max(len(p.x), len(p.ends)))
 	first := slices.Repeat([]int{-1}, len(p.rows)) // the observation of a configuration

@@ -70,26 +70,21 @@ func (j JSONLines) setting() (form, error) {
 // outside the space. Whatever the Policy, Read fails with [ErrColumn] if no line has the key of the
 // curves, or of an output or a descriptor of the Mapping: null in one says that there is none.
 func (j JSONLines) Read(r io.Reader) (*Result, error) {
-	s, err := j.stream(r)
-	if err != nil {
-		return nil, err
-	}
-	return s.all()
+	return j.stream(r).all()
 }
 
 // Tasks reads what [JSONLines.Read] does, a task at a time, as [CSV.Tasks] does. A key that no line
 // has is an error after the last task.
 func (j JSONLines) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
-	s, err := j.stream(r)
-	return s.tasks(report, err)
+	return j.stream(r).tasks(report)
 }
 
-func (j JSONLines) stream(r io.Reader) (stream, error) {
+func (j JSONLines) stream(r io.Reader) stream {
 	n, err := j.setting()
 	d := newLineDecoder(n)
 	read := func(take taker) error { return d.lines(r, take) }
 	lack := func() *RowError { return d.sightings.lack("no line has this key") }
-	return stream{space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: lack}, err
+	return stream{err: err, space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: lack}
 }
 
 // lines calls take for each line.
@@ -155,7 +150,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	}
 	status, ok := d.values[d.status]
 	if e == nil && !ok && d.needStatus {
-		e = rowErrorf(cmbo.ErrCorrupt, "missing").in(d.status, "")
+		e = missing(d.status)
 	}
 	if ok {
 		if r.outcome = d.outcome(d.cell(status)); r.outcome == passedOver {

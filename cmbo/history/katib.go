@@ -39,8 +39,7 @@ type Katib struct {
 	Limits    Limits // Line does not apply
 }
 
-// A KatibResult is what [Katib.Read] makes of trials: a task an experiment, whose ID is
-// "namespace/name".
+// A KatibResult is what [Katib.Read] makes of trials: a task an experiment, whose ID is "namespace/name".
 type KatibResult struct {
 	Result
 	// Minimize reports whether small values of the tasks are good: learn with

@@ -43,12 +43,8 @@ func (l *lineReader) next() (line []byte, whole, long bool, err error) {
 		if err != nil && err != bufio.ErrBufferFull && err != io.EOF {
 			return nil, false, false, err
 		}
+		part, whole = bytes.CutSuffix(part, []byte("\n"))
 		size += len(part)
-		whole = err == nil
-		if whole {
-			part = part[:len(part)-1]
-			size--
-		}
 		l.buf = append(l.buf, part[:min(len(part), l.most+1-len(l.buf))]...)
 		if err == bufio.ErrBufferFull {
 			continue

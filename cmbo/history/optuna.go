@@ -53,8 +53,7 @@ type Optuna struct {
 	Limits      Limits // lines that only hold attributes may be longer than Line
 }
 
-// An OptunaResult is what [Optuna.Read] makes of a journal: a task a study,
-// whose ID is the study's name.
+// An OptunaResult is what [Optuna.Read] makes of a journal: a task a study, whose ID is the study's name.
 type OptunaResult struct {
 	Result
 	// Minimize reports whether small values of the tasks are good: learn with
@@ -87,10 +86,9 @@ type Study struct {
 // of numbers can be declared as a numeric parameter, one of true and false as a boolean.
 //
 // An inferred space has all parameters of the trials with a value, in the order in which they first
-// appear: Float or LogFloat, Int or LogInt, with the step they have, Bool for the choices true and
-// false, Ordinal for numbers, else Categorical with choices named as above. Read fails with cmbo's
-// ErrSpace if a parameter has distributions that differ, two choices of one name, or a range of one
-// real number.
+// appear: Float or LogFloat, Int or LogInt, with the step they have, Bool for the choices true and false,
+// Ordinal for numbers, else Categorical with choices named as above. Read fails with cmbo's ErrSpace if a
+// parameter has distributions that differ, two choices of one name, or a range of one real number.
 //
 // Whatever the Policy, Read fails with cmbo's ErrCorrupt if a line is not an operation or is longer
 // than Limits has it, ErrVersion at an operation it does not know, ErrTask if a study to be read has

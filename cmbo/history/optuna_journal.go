@@ -305,11 +305,11 @@ func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, l
 		return rowErrorf(cmbo.ErrCorrupt, "not the index of one of %d choices", len(d.choices)).in(name, string(value))
 	}
 	p := setting{param: param, dist: d, v: v, line: line}
-	if k := slices.IndexFunc(t.settings, func(q setting) bool { return q.param == param }); k >= 0 {
-		t.settings[k] = p
-		return nil
+	if old := t.setting(name); old != nil {
+		*old = p
+	} else {
+		t.settings = append(t.settings, p)
 	}
-	t.settings = append(t.settings, p)
 	return nil
 }
 

@@ -6,7 +6,6 @@ import (
 	"math"
 	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/names"
@@ -47,8 +46,7 @@ var classes = map[string]struct {
 	"CategoricalDistribution":     {kind: distCategorical},
 }
 
-// distribution decodes a JSON string that holds the JSON of a distribution.
-// Equal ones are decoded once.
+// distribution decodes a JSON string that holds the JSON of a distribution. Equal ones are decoded once.
 func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	text, ok := jsonString(raw)
 	if !ok {
@@ -136,22 +134,20 @@ func pythonKey(raw json.RawMessage) string {
 
 // String describes the distribution for messages.
 func (d *distribution) String() string {
-	var b strings.Builder
+	text := fmt.Sprintf("a number in [%s, %s]", formatFloat(d.lo), formatFloat(d.hi))
 	switch d.kind {
 	case distCategorical:
 		return "one of " + quoteAll(d.names)
 	case distInt:
-		fmt.Fprintf(&b, "an integer in [%s, %s]", whole64(d.lo), whole64(d.hi))
-	default:
-		fmt.Fprintf(&b, "a number in [%s, %s]", formatFloat(d.lo), formatFloat(d.hi))
+		text = fmt.Sprintf("an integer in [%s, %s]", whole64(d.lo), whole64(d.hi))
 	}
 	if d.step != 0 {
-		b.WriteString(", step " + formatFloat(d.step))
+		text += ", step " + formatFloat(d.step)
 	}
 	if d.log {
-		b.WriteString(", log")
+		text += ", log"
 	}
-	return b.String()
+	return text
 }
 
 func whole64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
@@ -189,18 +185,8 @@ func infer(studies []*study) (*cmbo.Space, error) {
 	all := make(map[string]*inferred)
 	var order []string
 	for _, s := range studies {
-		type kind struct {
-			*parameter
-			*distribution
-		}
-		seen := make(map[kind]bool) // kinds of settings that were compared
 		for _, t := range s.kept {
 			for _, p := range t.settings {
-				k := kind{p.param, p.dist}
-				if seen[k] {
-					continue
-				}
-				seen[k] = true
 				name := p.param.name
 				in := all[name]
 				if in == nil {
@@ -239,7 +225,7 @@ func infer(studies []*study) (*cmbo.Space, error) {
 // their order does not matter.
 func (d *distribution) same(e *distribution) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
-	return d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step &&
+	return d == e || d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step &&
 		slices.Equal(sorted(d.names), sorted(e.names))
 }
 

@@ -61,11 +61,9 @@ func (t *trial) mark(op *operation) {
 		to   *time.Time
 		from json.RawMessage
 	}{{&t.start, op.Start}, {&t.end, op.End}} {
-		var text string
-		if json.Unmarshal(m.from, &text) == nil {
-			if at, err := readTime(text); err == nil {
-				*m.to = at
-			}
+		text, _ := jsonString(m.from)
+		if at, err := readTime(text); err == nil {
+			*m.to = at
 		}
 	}
 }

@@ -201,18 +201,16 @@ func (c *collector) take(r row, line int) error {
 	} else {
 		space.Observe(t, r.x, r.y, r.noise, r.outputs, r.curve)
 	}
-	if r.context != nil {
-		if e := describe(t, r.context); e != nil {
-			e.Task = strings.Clone(r.id)
-			return e.at(line)
-		}
+	if e := describe(t, r.context); e != nil {
+		e.Task = strings.Clone(r.id)
+		return e.at(line)
 	}
 	return nil
 }
 
 // describe adds what a row says of its task.
 func describe(t *cmbo.Task, context cmbo.Context) *RowError {
-	if t.Context == nil {
+	if t.Context == nil && len(context) > 0 {
 		t.Context = make(cmbo.Context)
 	}
 	for _, name := range slices.Sorted(maps.Keys(context)) {
@@ -252,8 +250,7 @@ func (c *collector) finish(rows string) (*Result, error) {
 		return nil, fmt.Errorf("%w: none of the %s has a value; %d failed", cmbo.ErrNoTasks, rows, r.Failed)
 	case r.Skipped > 0:
 		return nil, fmt.Errorf("%w: %s all bad: %d; the first: %w", cmbo.ErrNoTasks, rows, r.Skipped, r.Errors[0])
-	}
-	if r.PassedOver > 0 {
+	case r.PassedOver > 0:
 		return nil, &RowError{Reason: fmt.Sprintf("of %d %s the status wants none", r.PassedOver, rows), Err: cmbo.ErrNoTasks}
 	}
 	return nil, &RowError{Reason: "there are no " + rows, Err: cmbo.ErrNoTasks}

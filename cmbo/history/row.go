@@ -106,17 +106,6 @@ func (r *row) output(name string, v float64) {
 	r.outputs[name] = v
 }
 
-// describe adds a descriptor; nil is none.
-func (r *row) describe(name string, v any) {
-	if v == nil {
-		return
-	}
-	if r.context == nil {
-		r.context = make(cmbo.Context)
-	}
-	r.context[name] = v
-}
-
 // failed returns the row with what is wrong with it; a failed evaluation whose
 // point is not in the space is of no use, and passed over.
 func (r row) failed(e *RowError) row {
@@ -170,12 +159,15 @@ func (n *form) row(r row, f fields) row {
 	if err := n.space.Check(r.x); err != nil {
 		return r.failed(outside(err, n.params, shown))
 	}
+	r.context = make(cmbo.Context, len(n.context))
 	for _, o := range n.context {
 		v, e := n.descriptor(f.field(o.column))
 		if e != nil {
 			return bad(e, o.column)
 		}
-		r.describe(o.name, v)
+		if v != nil {
+			r.context[o.name] = v
+		}
 	}
 	if r.outcome != hasFailed {
 		if r.y, e = n.number(n.value, f.field(n.value), checkValue); e != nil {

@@ -171,22 +171,27 @@ func (s *scanner) literal() (v float64, err error) {
 	return v, err
 }
 
-// list calls entry before each entry of a list or an object, whose values it
-// reads; name is nil for a list.
-func (s *scanner) list(open, end byte, name func() error, entry func() error) error {
+// expect reads a byte, which has to be the one wanted.
+func (s *scanner) expect(want byte) error {
 	c, err := s.token()
-	if err != nil {
-		return err
+	if err == nil && c != want {
+		err = s.corrupt("want %q, have %q", want, c)
 	}
-	if c != open {
-		return s.corrupt("want %q, have %q", open, c)
+	return err
+}
+
+// list calls entry, which reads it, for each entry of a list or an object.
+func (s *scanner) list(open, end byte, entry func() error) error {
+	if err := s.expect(open); err != nil {
+		return err
 	}
 	if s.depth++; s.depth > s.limits.Depth {
 		return beyond("Depth", int64(s.limits.Depth), "byte %d: lists and objects nest deeper", s.offset)
 	}
 	defer func() { s.depth-- }()
 	for first := true; ; first = false {
-		if c, err = s.token(); err != nil {
+		c, err := s.token()
+		if err != nil {
 			return err
 		}
 		switch {
@@ -197,17 +202,6 @@ func (s *scanner) list(open, end byte, name func() error, entry func() error) er
 		case c != ',':
 			return s.corrupt("want ',' or %q, have %q", end, c)
 		}
-		if name != nil {
-			if err := name(); err != nil {
-				return err
-			}
-			if c, err = s.token(); err != nil {
-				return err
-			}
-			if c != ':' {
-				return s.corrupt("want ':', have %q", c)
-			}
-		}
 		if err := entry(); err != nil {
 			return err
 		}
@@ -215,15 +209,20 @@ func (s *scanner) list(open, end byte, name func() error, entry func() error) er
 }
 
 // array calls entry, which reads it, for each entry of a list.
-func (s *scanner) array(entry func() error) error { return s.list('[', ']', nil, entry) }
+func (s *scanner) array(entry func() error) error { return s.list('[', ']', entry) }
 
 // object calls member, which reads the value, with each name of an object.
 func (s *scanner) object(member func(name string) error) error {
-	var name string
-	return s.list('{', '}', func() (err error) {
-		name, err = s.text()
-		return err
-	}, func() error { return member(name) })
+	return s.list('{', '}', func() error {
+		name, err := s.text()
+		if err == nil {
+			err = s.expect(':')
+		}
+		if err != nil {
+			return err
+		}
+		return member(name)
+	})
 }
 
 // skip reads a value and forgets it.

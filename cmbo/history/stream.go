@@ -11,6 +11,7 @@ import (
 
 // A stream reads an input of rows, as a whole or a task at a time.
 type stream struct {
+	err    error // of the description
 	space  *cmbo.Space
 	policy Policy
 	limits Limits
@@ -21,7 +22,7 @@ type stream struct {
 
 // all reads the whole input.
 func (s stream) all() (*Result, error) {
-	c, err := newCollector(s.space, s.policy)
+	c, err := s.collector()
 	if err == nil {
 		err = s.read(c.take)
 	}
@@ -29,6 +30,14 @@ func (s stream) all() (*Result, error) {
 		return nil, err
 	}
 	return s.finish(c)
+}
+
+// collector returns the one for the rows.
+func (s stream) collector() (*collector, error) {
+	if s.err != nil {
+		return nil, s.err
+	}
+	return newCollector(s.space, s.policy)
 }
 
 // finish returns the result of an input that is read.
@@ -46,12 +55,9 @@ func (s stream) finish(c *collector) (*Result, error) {
 var errStopped = errors.New("history: stopped")
 
 // tasks returns the sequence of the tasks, that of an error if there is one.
-func (s stream) tasks(report *Report, failed error) iter.Seq2[cmbo.Task, error] {
+func (s stream) tasks(report *Report) iter.Seq2[cmbo.Task, error] {
 	return func(yield func(cmbo.Task, error) bool) {
-		err := failed
-		if err == nil {
-			err = s.grouped(report, func(t cmbo.Task) bool { return yield(t, nil) })
-		}
+		err := s.grouped(report, func(t cmbo.Task) bool { return yield(t, nil) })
 		if err != nil && err != errStopped {
 			yield(cmbo.Task{}, err)
 		}
@@ -60,7 +66,7 @@ func (s stream) tasks(report *Report, failed error) iter.Seq2[cmbo.Task, error] 
 
 // grouped reads tasks whose rows follow each other.
 func (s stream) grouped(report *Report, yield func(cmbo.Task) bool) error {
-	c, err := newCollector(s.space, s.policy)
+	c, err := s.collector()
 	if err != nil {
 		return err
 	}

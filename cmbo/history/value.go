@@ -53,8 +53,7 @@ func checkNoise(v float64) *RowError {
 	return nil
 }
 
-// paramNumber parses the value of a numeric parameter. Whether it lies in the
-// range is left to the space.
+// paramNumber parses the value of a numeric parameter. Whether it lies in the range is left to the space.
 func paramNumber(p cmbo.Param, text string) (float64, *RowError) {
 	v, e := number(text, cmbo.ErrOutOfSpace)
 	if e != nil {
@@ -87,10 +86,9 @@ type column struct {
 }
 
 func columns(s *cmbo.Space) []column {
-	ps := s.Params()
-	cs := make([]column, len(ps))
-	for i, p := range ps {
-		cs[i] = column{param: p, choices: p.Choices()}
+	var cs []column
+	for _, p := range s.Params() {
+		cs = append(cs, column{param: p, choices: p.Choices()})
 	}
 	return cs
 }
@@ -105,18 +103,16 @@ func (c column) fromText(text string) (float64, *RowError) {
 		}
 		return choiceIndex(c.choices, trimmed)
 	case cmbo.KindBool:
+		v, e := number(trimmed, cmbo.ErrOutOfSpace)
 		switch {
 		case strings.EqualFold(trimmed, "true"):
 			return 1, nil
 		case strings.EqualFold(trimmed, "false"):
 			return 0, nil
-		case trimmed == "":
-			return 0, rowErrorf(cmbo.ErrOutOfSpace, "no value")
+		case trimmed != "" && (e != nil || v != 0 && v != 1):
+			e = rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
 		}
-		if v, e := number(trimmed, cmbo.ErrOutOfSpace); e == nil && (v == 0 || v == 1) {
-			return v, nil
-		}
-		return 0, rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
+		return v, e
 	}
 	return paramNumber(c.param, trimmed)
 }
@@ -142,9 +138,6 @@ func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) 
 func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) ([]cmbo.Task, error) {
 	if w == nil {
 		return nil, fmt.Errorf("%w: a nil io.Writer", cmbo.ErrOption)
-	}
-	if err := s.Defined(); err != nil {
-		return nil, err
 	}
 	out, err := space.CheckTasks(s, tasks)
 	if err != nil {
@@ -181,9 +174,8 @@ func checkNames(s *cmbo.Space) error {
 	return nil
 }
 
-// unwritable says why a text cannot be written so that it reads back: JSON
-// replaces what is not UTF-8, a reader of CSV files takes CR LF for LF, and the
-// first name of a file loses a byte order mark.
+// unwritable says why a text cannot be written so that it reads back: JSON replaces what is not UTF-8, a
+// reader of CSV files takes CR LF for LF, and the first name of a file loses a byte order mark.
 func unwritable(s string) string {
 	switch {
 	case !utf8.ValidString(s):

@@ -102,9 +102,7 @@ func (p Param) convert(q Param, v float64, changed map[string]string) (float64, 
 			return f, nil
 		}
 	}
-	e := Errorf(ErrOutOfSpace, "%q is not a value of %s", now, p).of(p.name)
-	e.Value = v
-	return 0, e
+	return 0, Errorf(ErrOutOfSpace, "%q is not a value of %s", now, p).of(p.name).with(v)
 }
 
 // fromText returns the value that a text names; numbers need not lie in the range.

@@ -29,8 +29,7 @@ var (
 	ErrOption = errors.New("cmbo: invalid option")
 )
 
-// A DataError says where in the caller's data a problem lies. Fields that do
-// not apply are empty or -1.
+// A DataError says where in the caller's data a problem lies. Fields that do not apply are empty or -1.
 type DataError struct {
 	Task   string  // ID of the task, or empty
 	Row    int     // index of the observation, failed point, candidate or task without an ID, or -1
@@ -65,8 +64,7 @@ func (e *DataError) Error() string {
 // Unwrap returns the sentinel.
 func (e *DataError) Unwrap() error { return e.Err }
 
-// Errorf returns a DataError that is not tied to a place yet: [InTask] and [AtRow]
-// add it on the way up.
+// Errorf returns a DataError that is not tied to a place yet: [InTask] and [AtRow] add it on the way up.
 func Errorf(sentinel error, format string, args ...any) *DataError {
 	return &DataError{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
 }
@@ -74,6 +72,12 @@ func Errorf(sentinel error, format string, args ...any) *DataError {
 // of adds the name of the parameter.
 func (e *DataError) of(name string) *DataError {
 	e.Name = name
+	return e
+}
+
+// with adds the offending value.
+func (e *DataError) with(value float64) *DataError {
+	e.Value = value
 	return e
 }
 

@@ -37,9 +37,8 @@ func (c *Columns) UnmarshalJSON(b []byte) error {
 	}
 	*c = make(Columns, len(m))
 	for name, values := range m {
-		(*c)[name] = make([]float64, len(values))
+		(*c)[name] = slices.Repeat([]float64{math.NaN()}, len(values))
 		for i, v := range values {
-			(*c)[name][i] = math.NaN()
 			if v != nil {
 				(*c)[name][i] = *v
 			}

@@ -337,9 +337,7 @@ func (p Param) validate() error {
 // check reports whether v is a value the parameter takes.
 func (p Param) check(v float64) error {
 	fail := func(sentinel error, format string, args ...any) error {
-		e := Errorf(sentinel, format, args...).of(p.name)
-		e.Value = v
-		return e
+		return Errorf(sentinel, format, args...).of(p.name).with(v)
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return fail(ErrNotFinite, "%g", v)
@@ -408,13 +406,7 @@ func (p Param) encode(dst []float64, v float64) {
 func (p Param) decode(u []float64) float64 {
 	switch p.kind {
 	case KindCategorical:
-		best := 0
-		for i := 1; i < len(p.choices); i++ {
-			if u[i] > u[best] {
-				best = i
-			}
-		}
-		return float64(best)
+		return float64(slices.Index(u, slices.Max(u)))
 	case KindBool:
 		if u[0] >= 0.5 {
 			return 1

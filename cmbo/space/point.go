@@ -66,10 +66,7 @@ func (v Point) Config() map[string]any {
 	if v.Space == nil {
 		return nil
 	}
-	m, err := v.Space.Config(v.X)
-	if err != nil {
-		return nil
-	}
+	m, _ := v.Space.Config(v.X) // nil with an error
 	return m
 }
 

@@ -100,21 +100,18 @@ func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	c.rows = make([][]float64, len(rows))
 	c.first = make([]int, len(rows))
 	c.lookup = make(map[string]int, len(rows))
-	c.encoded = linalg.NewDense(len(rows), s.dim, nil)
 	for i, r := range rows {
 		var err error
 		if c.rows[i], err = s.Canonical(r); err != nil {
 			return nil, AtRow(err, i)
 		}
-		s.encodeTo(c.encoded.Row(i), c.rows[i])
 		key := points.Key(c.rows[i])
-		if j, dup := c.lookup[key]; dup {
-			c.first[i] = j
-			continue
+		if _, dup := c.lookup[key]; !dup {
+			c.lookup[key] = i
 		}
-		c.lookup[key] = i
-		c.first[i] = i
+		c.first[i] = c.lookup[key]
 	}
+	c.encoded = s.EncodeAll(c.rows)
 	return c, nil
 }
 
@@ -129,8 +126,7 @@ func (s *Space) WithoutCandidates() *Space {
 	return &Space{params: s.params, names: s.names, dim: s.dim}
 }
 
-// Rows returns the candidate rows, nil for a parameter space. They are shared and must
-// not be changed.
+// Rows returns the candidate rows, nil for a parameter space. They are shared and must not be changed.
 func (s *Space) Rows() [][]float64 { return s.rows }
 
 // Encoded returns the candidates in the unit cube, one a row, nil for a parameter
@@ -143,8 +139,7 @@ func (s *Space) First(i int) int { return s.first[i] }
 // NumCandidates returns the number of candidate rows, 0 for a parameter space.
 func (s *Space) NumCandidates() int { return len(s.rows) }
 
-// Candidate returns a copy of candidate row i; it fails with [ErrDimension] if
-// there is no such row.
+// Candidate returns a copy of candidate row i; it fails with [ErrDimension] if there is no such row.
 func (s *Space) Candidate(i int) ([]float64, error) {
 	if i < 0 || i >= len(s.rows) {
 		return nil, fmt.Errorf("%w: candidate %d of %d", ErrDimension, i, len(s.rows))
@@ -155,12 +150,8 @@ func (s *Space) Candidate(i int) ([]float64, error) {
 // Index returns the smallest index of a candidate equal to row, or -1 if there
 // is none or s is a parameter space.
 func (s *Space) Index(row []float64) int {
-	if row, err := s.Canonical(row); err == nil {
-		if i, ok := s.lookup[points.Key(row)]; ok {
-			return i
-		}
-	}
-	return -1
+	_, i, _ := s.Place(row)
+	return i
 }
 
 // Place returns what [Space.Canonical] does and the smallest index of the candidate that
@@ -170,11 +161,13 @@ func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
 	if canonical, err = s.Canonical(row); err != nil {
 		return nil, -1, err
 	}
-	i = s.Index(canonical)
-	if i < 0 && s.Finite() {
+	if i, ok := s.lookup[points.Key(canonical)]; ok {
+		return canonical, i, nil
+	}
+	if s.Finite() {
 		return nil, -1, fmt.Errorf("%w: the point is none of the %d candidates", ErrOutOfSpace, len(s.rows))
 	}
-	return canonical, i, nil
+	return canonical, -1, nil
 }
 
 // Check reports whether row is a point of the parameters' ranges, with an error that names the
@@ -246,9 +239,7 @@ func (s *Space) Decode(u []float64) ([]float64, error) {
 	}
 	for i, v := range u {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			e := Errorf(ErrNotFinite, "%g", v)
-			e.Column, e.Value = i, v
-			return nil, e
+			return nil, atColumn(Errorf(ErrNotFinite, "%g", v).with(v), i)
 		}
 	}
 	row := make([]float64, len(s.params))
@@ -271,11 +262,10 @@ func (s *Space) Row(config map[string]any) ([]float64, error) {
 		if !ok {
 			return nil, Errorf(ErrOutOfSpace, "missing").of(p.name)
 		}
-		f, err := p.fromAny(v)
-		if err != nil {
+		var err error
+		if row[i], err = p.fromAny(v); err != nil {
 			return nil, err
 		}
-		row[i] = f
 	}
 	if len(config) > len(s.params) {
 		for name := range config {

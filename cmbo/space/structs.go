@@ -25,10 +25,9 @@ import (
 //	string                          the choices, which cannot hold commas
 //	bool                            nothing
 //
-// Fields without a tag, and those with the tag "-", are no parameters; the fields
-// of embedded structs belong to the struct. [Point.Into] fills such a struct. It
-// fails with [ErrSpace] if a tag is not of this form or the field does not hold the
-// ends of the range, 300 in an int8 say, and as [New] does.
+// Fields without a tag, and those with the tag "-", are no parameters; the fields of embedded structs
+// belong to the struct. [Point.Into] fills such a struct. It fails with [ErrSpace] if a tag is not of
+// this form or the field does not hold the ends of the range, 300 in an int8 say, and as [New] does.
 func Of(cfg any) (*Space, error) {
 	v := reflect.ValueOf(cfg)
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {

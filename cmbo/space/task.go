@@ -132,21 +132,11 @@ func anew[T any](name string, text json.RawMessage, to *T) error {
 // numbers decodes a list of numbers, or of lists of them, unless its key is missing. It fails
 // where a number or a list is null.
 func numbers[T []int | []float64 | [][]float64](name string, text json.RawMessage, to *T) error {
-	if text == nil {
-		return nil
-	}
-	var list T
-	if err := json.Unmarshal(text, &list); err != nil {
-		return fmt.Errorf("%q: %w", name, err)
-	}
-	*to = list
-	if !bytes.Contains(text, []byte("null")) {
-		return nil
-	}
-	var values []any
-	if err := json.Unmarshal(text, &values); err != nil {
+	if err := anew(name, text, to); err != nil || !bytes.Contains(text, []byte("null")) {
 		return err
 	}
+	var values []any
+	_ = json.Unmarshal(text, &values) // which was read above
 	for i, v := range values {
 		null := Errorf(ErrNotFinite, "%q is null", name)
 		if v == nil {
@@ -280,9 +270,7 @@ func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 // CheckValue fails with [ErrNotFinite] if y is not finite or beyond ±1e150.
 func CheckValue(y float64) error {
 	if !points.Admitted(y) {
-		e := Errorf(ErrNotFinite, "value %g is not within ±%g", y, points.MaxValue)
-		e.Value = y
-		return e
+		return Errorf(ErrNotFinite, "value %g is not within ±%g", y, points.MaxValue).with(y)
 	}
 	return nil
 }
@@ -290,9 +278,7 @@ func CheckValue(y float64) error {
 // CheckNoise fails with [ErrNotFinite] unless v is a variance of at most 1e150.
 func CheckNoise(v float64) error {
 	if !(v >= 0 && v <= points.MaxValue) {
-		e := Errorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue)
-		e.Value = v
-		return e
+		return Errorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue).with(v)
 	}
 	return nil
 }

@@ -128,8 +128,7 @@ func (e *Encoder) Matrix(m *linalg.Dense) {
 	}
 }
 
-// Decoder reads what Encoder wrote. The first trouble sticks in Err; reads
-// after it return zero values.
+// Decoder reads what Encoder wrote. The first trouble sticks in Err; reads after it return zero values.
 type Decoder struct {
 	Buf    []byte // what is left
 	Err    error
@@ -236,13 +235,9 @@ func (d *Decoder) Ints() []int {
 }
 
 func (d *Decoder) Texts() []string {
-	n := d.Count(1)
-	if n == 0 {
-		return nil
-	}
-	v := make([]string, n)
-	for i := range v {
-		v[i] = d.Text()
+	var v []string
+	for range d.Count(1) {
+		v = append(v, d.Text())
 	}
 	return v
 }
@@ -259,17 +254,15 @@ func (d *Decoder) Finite() float64 {
 
 // Value reads a measured value, or what was computed of some in their own units, which
 // [points.MaxValue] bounds, so that sums of squares stay finite.
-func (d *Decoder) Value() float64 {
-	v := d.Finite()
-	d.bounded(v, points.MaxValue)
-	return v
-}
+func (d *Decoder) Value() float64 { return d.bounded(points.MaxValue) }
 
-// bounded fails if v is larger than limit, whatever its sign.
-func (d *Decoder) bounded(v, limit float64) {
+// bounded reads a float that is no larger than limit, whatever its sign.
+func (d *Decoder) bounded(limit float64) float64 {
+	v := d.Finite()
 	if math.Abs(v) > limit {
 		d.Fail("a number of %g; the largest is %g", v, limit)
 	}
+	return v
 }
 
 // Floats reads a list of values, each as [Decoder.Value] does.
@@ -298,8 +291,7 @@ func (d *Decoder) floats(limit float64) []float64 {
 	}
 	v := make([]float64, n)
 	for i := range v {
-		v[i] = d.Finite()
-		d.bounded(v[i], limit)
+		v[i] = d.bounded(limit)
 	}
 	return v
 }
@@ -356,8 +348,7 @@ func describe(k kernel.Kernel) (string, error) {
 	return string(b), err
 }
 
-// maxKernel bounds the description of a kernel, whose terms each covariance of two
-// points evaluates.
+// maxKernel bounds the description of a kernel, whose terms each covariance of two points evaluates.
 const maxKernel = 64 << 10
 
 // Kernel reads a kernel, nil if the description is empty.

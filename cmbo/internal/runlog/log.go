@@ -219,8 +219,7 @@ func (h *Log) Pending() []int {
 	return ids
 }
 
-// Started counts the points that have been settled: observed by the caller or
-// asked and not cancelled.
+// Started counts the points that have been settled: observed by the caller or asked and not cancelled.
 func (h *Log) Started() int {
 	n := 0
 	for _, o := range h.Observations {
@@ -253,28 +252,20 @@ func Oriented(rows []Observation, s scaling.Sense) (y, noise []float64) {
 // among them, the estimates, which estimated tells apart; it is nil where there are none. The
 // estimate of an evaluation that goes on does not count: what it shows then says more.
 func (h *Log) Learned() (rows []Observation, estimated []bool) {
-	var count []Estimate
-	for _, e := range h.Estimates {
-		if !e.paused || h.Used[points.Key(e.X)] == 0 {
-			count = append(count, e)
+	rows = h.Observations
+	for _, e := range slices.Backward(h.Estimates) { // so that After counts observations alone
+		if e.paused && !h.Proposable(points.Key(e.X)) {
+			continue
 		}
-	}
-	if len(count) == 0 {
-		return h.Observations, nil
-	}
-	for i := range len(h.Observations) + 1 {
-		for ; len(count) > 0 && count[0].After == i; count = count[1:] {
-			rows, estimated = append(rows, count[0].Observation), append(estimated, true)
+		if estimated == nil {
+			rows, estimated = slices.Clone(rows), make([]bool, len(rows))
 		}
-		if i < len(h.Observations) {
-			rows, estimated = append(rows, h.Observations[i]), append(estimated, false)
-		}
+		rows, estimated = slices.Insert(rows, e.After, e.Observation), slices.Insert(estimated, e.After, true)
 	}
 	return rows, estimated
 }
 
-// CheckReport reports a step that cannot follow those of an open trial, or a value that is
-// no number.
+// CheckReport reports a step that cannot follow those of an open trial, or a value that is no number.
 func (h *Log) CheckReport(trial, step int, y float64) error {
 	steps := h.Trials[trial-1].Curve.Steps
 	switch n := len(steps); {

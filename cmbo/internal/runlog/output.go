@@ -77,10 +77,8 @@ func CheckOutputs(outputs []Output) error {
 			return fmt.Errorf("output %q follows %q", o.Name, outputs[i-1].Name)
 		}
 		for _, l := range []*float64{o.AtLeast, o.AtMost} {
-			if l != nil {
-				if err := space.CheckValue(*l); err != nil {
-					return fmt.Errorf("output %q: limit %g is not a number within ±1e150", o.Name, *l)
-				}
+			if l != nil && space.CheckValue(*l) != nil {
+				return fmt.Errorf("output %q: limit %g is not a number within ±1e150", o.Name, *l)
 			}
 		}
 		if lo, hi := o.Limits(); lo >= hi {

@@ -2,6 +2,7 @@ package runlog
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -37,12 +38,10 @@ func SealState(state []byte) []byte {
 		snapshotVersion, hex.EncodeToString(sum[:]), state)
 }
 
-// OpenState returns the state in a snapshot: nothing but what SealState writes is
-// accepted, to the byte.
+// OpenState returns the state in a snapshot: nothing but what SealState writes is accepted, to the byte.
 func OpenState(b []byte) (state []byte, err error) {
 	var f snapshotFile
-	d := json.NewDecoder(bytes.NewReader(b))
-	if err := d.Decode(&f); err != nil {
+	if err := json.NewDecoder(bytes.NewReader(b)).Decode(&f); err != nil {
 		return nil, fmt.Errorf("%w: not a snapshot, or a truncated one: %w", codec.ErrCorrupt, err)
 	}
 	if f.Cmbo != "snapshot" {
@@ -61,9 +60,8 @@ func OpenState(b []byte) (state []byte, err error) {
 //
 //	{"sum":"<16 hexadecimal digits>","entry":{...}}
 //
-// for each event since. A line's sum covers the sum of the line before, so that
-// no line can be changed or exchanged, and none but the last ones can be lost,
-// unnoticed. journalEntry is one such line.
+// for each event since. A line's sum covers the sum of the line before, so that no line can be changed or
+// exchanged, and none but the last ones can be lost, unnoticed. journalEntry is one such line.
 type journalEntry struct {
 	Sum   string          `json:"sum"`
 	Entry json.RawMessage `json:"entry"`
@@ -230,14 +228,8 @@ func difference(place string, was, now json.RawMessage) string {
 		}
 		return ""
 	}
-	none := json.RawMessage("none")
-	if was == nil {
-		was = none
-	}
-	if now == nil {
-		now = none
-	}
-	return fmt.Sprintf("%s %s, not %s", place, around(string(was), string(now)), around(string(now), string(was)))
+	before, after := cmp.Or(string(was), "none"), cmp.Or(string(now), "none")
+	return fmt.Sprintf("%s %s, not %s", place, around(before, after), around(after, before))
 }
 
 // around returns a text, a long one from shortly before the place where another parts.

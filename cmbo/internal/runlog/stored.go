@@ -45,11 +45,10 @@ var forms = [...]form{
 
 // checkForm reports a part that the kind must have and s has not, or the other way round.
 func (s Stored) checkForm(parts []string) error {
-	type part struct {
+	for _, p := range []struct {
 		name  string
 		there bool
-	}
-	for _, p := range []part{
+	}{
 		{"trial", s.Trial != 0}, {"step", s.Step != nil}, {"index", s.Index != nil}, {"x", s.X != nil}, {"y", s.Y != nil},
 		{"noise_variance", s.Noise != 0}, {"outputs", s.Outputs != nil}, {"state", s.State != nil},
 		{"count", s.Count != nil}, {"params", s.Params != nil}, {"saw", s.Saw != 0}, {"paused", s.Paused},
@@ -102,14 +101,6 @@ func (c Checks) CheckFitted(count int, params []float64) error {
 		}
 	}
 	return c.Fitted(params)
-}
-
-// checkValue reports a value, of whatever is told or reported, that the run cannot have.
-func (c Checks) checkValue(y float64) error {
-	if c.Value == nil {
-		return nil
-	}
-	return c.Value(y)
 }
 
 // Export returns the JSON form.
@@ -176,26 +167,21 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	}
 	switch e.Kind {
 	case EventReported:
-		if err = h.CheckReport(e.Trial, e.Step, e.Y); err == nil {
-			err = c.checkValue(e.Y)
-		}
+		err = h.CheckReport(e.Trial, e.Step, e.Y)
 	case EventStopped:
 		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
 			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
 		}
 		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.checkEnd(e.Outputs))
-		if err == nil && s.Y != nil {
-			err = c.checkValue(e.Y)
-		}
 	case EventTold, EventObserved:
 		err = errors.Join(space.CheckValue(e.Y), space.CheckNoise(e.Noise), h.CheckValues(e.Outputs, false))
-		if err == nil {
-			err = c.checkValue(e.Y)
-		}
 	case EventFailed:
 		err = h.checkEnd(e.Outputs)
 	case EventAsked:
 		err = h.restoreAsked(&e, s, c)
+	}
+	if err == nil && s.Y != nil && c.Value != nil {
+		err = c.Value(e.Y)
 	}
 	if err == nil {
 		h.Apply(e)
