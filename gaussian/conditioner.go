@@ -169,7 +169,6 @@ func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
 	if err := fault.Len(op, "alpha", len(alpha), len(c.beta)); err != nil {
 		return err
 	}
-	inverse.Resize(len(alpha))
 	c.chol.SolveUpperVecTo(alpha, c.beta)
 	c.chol.InverseTo(inverse)
 	return nil
@@ -209,13 +208,11 @@ func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 // rounding pushed below zero becomes 0. It takes O(t·N) time.
 func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 	const op = "Conditioner.Update"
-	if mean != nil {
-		if err := c.checkWhite(op, v, len(mean)); err != nil {
-			return err
+	for _, moments := range [...][]float64{mean, variance} {
+		if moments == nil {
+			continue
 		}
-	}
-	if variance != nil {
-		if err := c.checkWhite(op, v, len(variance)); err != nil {
+		if err := c.checkWhite(op, v, len(moments)); err != nil {
 			return err
 		}
 	}

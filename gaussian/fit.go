@@ -303,10 +303,11 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 			return err
 		}
 		f.prior = append(f.prior, o.Params...)
-	} else {
-		if f.prior = o.Priors.appendKernel(f.prior, k); len(f.prior) != np {
-			return fmt.Errorf("gaussian: %s: the parameters of %T need priors in Params: %w", op, k, ErrArgument)
-		}
+	} else if s, err := kernel.Describe(k); err == nil {
+		f.prior = o.Priors.appendSpec(f.prior, s)
+	}
+	if len(f.prior) != np {
+		return fmt.Errorf("gaussian: %s: the parameters of %T need priors in Params: %w", op, k, ErrArgument)
 	}
 	f.fixed = o.FixNoise
 	if !f.fixed {

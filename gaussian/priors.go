@@ -59,16 +59,7 @@ func (p LogNormal) check(op, what string) error {
 	return nil
 }
 
-// appendKernel appends the priors of the parameters of k in their order, none of a kernel whose
-// kind is not known.
-func (p Priors) appendKernel(dst []LogNormal, k kernel.Kernel) []LogNormal {
-	s, err := kernel.Describe(k)
-	if err != nil {
-		return dst
-	}
-	return p.appendSpec(dst, s)
-}
-
+// appendSpec appends the priors of the parameters of the kernel that s describes, in their order.
 func (p Priors) appendSpec(dst []LogNormal, s kernel.Spec) []LogNormal {
 	prior := p.LengthScale
 	if s.Name == "Scale" || s.Name == "Constant" {

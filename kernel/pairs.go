@@ -80,7 +80,8 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 	if p.st.isotropic() {
 		if len(p.sq) == 0 {
 			p.sq = f64.Grow(p.sq, packed(p.n))
-			p.distances()
+			row := func(i int) []float64 { return p.sq[packed(i):packed(i+1)] }
+			squares(&p.x, &p.x, []float64{1}, true, row, func([]float64) {})
 		}
 		inv := p.st.inv[0]
 		return p.sq, inv * inv
@@ -99,12 +100,6 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 		f64.Axpy(p.s, inv[d]*inv[d], v)
 	}
 	return p.s, 1
-}
-
-// distances fills sq.
-func (p *Pairs) distances() {
-	one := [1]float64{1}
-	squares(&p.x, &p.x, one[:], true, func(i int) []float64 { return p.sq[packed(i):packed(i+1)] }, func([]float64) {})
 }
 
 // differences fills dims.

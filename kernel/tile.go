@@ -36,15 +36,9 @@ func (t *tile) load(x *linalg.Dense, j0, cols, d0, dims int, inv []float64) {
 	}
 }
 
-// add adds to dst_j the squared weighted differences of x, coordinates d0 on of a
-// point, and the points of t: each result has a few units of relative error.
-func (t *tile) add(dst, x []float64) {
-	f64.AddSquares(dst, x, t.w[:], t.x[:], tileCols)
-}
-
 // squares sets row i of a matrix, which dst returns, to the squared weighted distances of
 // point i of x and the points of y, up to the diagonal if lower; done is given each piece of a
-// row once it is complete. inv is as for load.
+// row once it is complete, with a few units of relative error. inv is as for load.
 func squares(x, y *linalg.Dense, inv []float64, lower bool, dst func(i int) []float64, done func(row []float64)) {
 	n, dim := x.Dims()
 	m, _ := y.Dims()
@@ -67,7 +61,7 @@ func squares(x, y *linalg.Dense, inv []float64, lower bool, dst func(i int) []fl
 				if d0 == 0 {
 					clear(row)
 				}
-				t.add(row, x.Row(i)[d0:d0+dims])
+				f64.AddSquares(row, x.Row(i)[d0:d0+dims], t.w[:], t.x[:], tileCols)
 				if d0+dims == dim {
 					done(row)
 				}

@@ -109,10 +109,7 @@ func (m *Dense) Copy(a *Dense) {
 
 // CopyTrans makes m the transpose of a. m must not alias a.
 func (m *Dense) CopyTrans(a *Dense) {
-	m.Resize(a.cols, a.rows)
-	if overlap(m, a) {
-		panic("linalg: CopyTrans: destination aliases the operand")
-	}
+	m.destination("CopyTrans", a.cols, a.rows, a)
 	f64.Transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
 }
 

@@ -40,6 +40,11 @@ func (m *Dense) TransMul(a, b *Dense) {
 // memory is not that of an operand.
 func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 	m.Resize(r, c)
+	m.separate(op, operands...)
+}
+
+// separate panics if an operand of op has an entry in common with m, its destination.
+func (m *Dense) separate(op string, operands ...*Dense) {
 	for _, a := range operands {
 		if overlap(m, a) {
 			panic("linalg: " + op + ": destination aliases an operand")
@@ -47,13 +52,9 @@ func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 	}
 }
 
-// separate checks that dst has no entry of x.
-func separate(op string, dst, x []float64) {
-	d := Dense{rows: 1, cols: len(dst), stride: len(dst), data: dst}
-	e := Dense{rows: 1, cols: len(x), stride: len(x), data: x}
-	if overlap(&d, &e) {
-		panic("linalg: " + op + ": destination aliases an operand")
-	}
+// asRow returns x as a matrix of one row.
+func asRow(x []float64) Dense {
+	return Dense{rows: 1, cols: len(x), stride: len(x), data: x}
 }
 
 // overlap reports whether a and b have an entry in common, as far as that can be seen: slices of
@@ -92,8 +93,8 @@ func (m *Dense) MulVecTo(dst, x []float64) {
 	if len(x) != m.cols {
 		panicLen("MulVecTo", "x", len(x), m.cols)
 	}
-	separate("MulVecTo", dst, x)
-	separate("MulVecTo", dst, m.data)
+	d, v := asRow(dst), asRow(x)
+	d.separate("MulVecTo", &v, m)
 	f64.GemmSet(len(dst), 1, len(x), 1, m.data, m.stride, 1, x, 1, len(x), dst, 1)
 }
 
@@ -121,7 +122,8 @@ func (s *Sym) AddGram(alpha float64, a *Dense) {
 	if s.n != a.rows {
 		panicShape("AddGram", s.n, s.n, a.rows, a.cols)
 	}
-	s.operand("AddGram", a)
+	d := s.Dense()
+	d.separate("AddGram", a)
 	products.SymLower(s.n, a.cols, alpha, a.data, a.stride, 1, a.data, 1, a.stride, s.data, s.n)
 	s.Mirror()
 }
@@ -131,7 +133,8 @@ func (s *Sym) AddTransGram(alpha float64, a *Dense) {
 	if s.n != a.cols {
 		panicShape("AddTransGram", s.n, s.n, a.rows, a.cols)
 	}
-	s.operand("AddTransGram", a)
+	d := s.Dense()
+	d.separate("AddTransGram", a)
 	products.SymLower(s.n, a.rows, alpha, a.data, 1, a.stride, a.data, a.stride, 1, s.data, s.n)
 	s.Mirror()
 }
@@ -142,9 +145,8 @@ func (s *Sym) Congruence(a *Dense, b *Sym) {
 		panicShape("Congruence", a.rows, a.cols, b.n, b.n)
 	}
 	s.Resize(a.rows)
-	bd := b.Dense()
-	s.operand("Congruence", a)
-	s.operand("Congruence", &bd)
+	d, bd := s.Dense(), b.Dense()
+	d.separate("Congruence", a, &bd)
 	r, n := a.rows, a.cols
 	buf := products.Scratch(r * n)
 	t := *buf
@@ -154,11 +156,4 @@ func (s *Sym) Congruence(a *Dense, b *Sym) {
 	products.SymLower(r, n, 1, t, n, 1, a.data, 1, a.stride, s.data, s.n)
 	products.Release(buf)
 	s.Mirror()
-}
-
-// operand panics if a has an entry in common with s, the destination of op.
-func (s *Sym) operand(op string, a *Dense) {
-	if d := s.Dense(); overlap(&d, a) {
-		panic("linalg: " + op + ": destination aliases an operand")
-	}
 }

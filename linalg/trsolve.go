@@ -26,32 +26,27 @@ func (c *Cholesky) SolveUpperVecTo(dst, b []float64) {
 	c.checkVec("SolveUpperVecTo", dst, b)
 	copy(dst, b)
 	l, ld := c.l.data, c.l.stride
-	n := len(dst)
-	for i1 := n; i1 > 0; {
+	left := len(dst)
+	for ; left >= 4; left -= 4 {
 		// Four unknowns at a time, then their part in those above. Reciprocals do
 		// not wait for one another as quotients would; the bound is that of Trsm.
-		i0 := max(i1-4, 0)
-		if i1-i0 == 4 {
-			l0, l1, l2, l3 := l[i0*ld+i0:][:1], l[(i0+1)*ld+i0:][:2], l[(i0+2)*ld+i0:][:3], l[(i0+3)*ld+i0:][:4]
-			r0, r1, r2, r3 := 1/l0[0], 1/l1[1], 1/l2[2], 1/l3[3]
-			x := dst[i0:i1:i1][:4]
-			x3 := x[3] * r3
-			x2 := (x[2] - l3[2]*x3) * r2
-			x1 := (x[1] - l2[1]*x2 - l3[1]*x3) * r1
-			x0 := (x[0] - l1[0]*x1 - l2[0]*x2 - l3[0]*x3) * r0
-			x[0], x[1], x[2], x[3] = x0, x1, x2, x3
-			f64.Axpy4(dst[:i0], -x0, -x1, -x2, -x3, l[i0*ld:], l[(i0+1)*ld:], l[(i0+2)*ld:], l[(i0+3)*ld:])
-			i1 = i0
-			continue
+		i := left - 4
+		l0, l1, l2, l3 := l[i*ld+i:][:1], l[(i+1)*ld+i:][:2], l[(i+2)*ld+i:][:3], l[(i+3)*ld+i:][:4]
+		r0, r1, r2, r3 := 1/l0[0], 1/l1[1], 1/l2[2], 1/l3[3]
+		x := dst[i:left:left][:4]
+		x3 := x[3] * r3
+		x2 := (x[2] - l3[2]*x3) * r2
+		x1 := (x[1] - l2[1]*x2 - l3[1]*x3) * r1
+		x0 := (x[0] - l1[0]*x1 - l2[0]*x2 - l3[0]*x3) * r0
+		x[0], x[1], x[2], x[3] = x0, x1, x2, x3
+		f64.Axpy4(dst[:i], -x0, -x1, -x2, -x3, l[i*ld:], l[(i+1)*ld:], l[(i+2)*ld:], l[(i+3)*ld:])
+	}
+	for i := left - 1; i >= 0; i-- {
+		s := dst[i]
+		for k := i + 1; k < left; k++ {
+			s -= l[k*ld+i] * dst[k]
 		}
-		for i := i1 - 1; i >= i0; i-- {
-			s := dst[i]
-			for k := i + 1; k < i1; k++ {
-				s -= l[k*ld+i] * dst[k]
-			}
-			dst[i] = s / l[i*ld+i]
-		}
-		i1 = i0
+		dst[i] = s / l[i*ld+i]
 	}
 }
 
@@ -82,10 +77,7 @@ func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 	if b.rows != n {
 		panicShape("SolveLowerTransTo", n, n, b.rows, m)
 	}
-	dst.Resize(m, n)
-	if overlap(dst, b) {
-		panic("linalg: SolveLowerTransTo: destination aliases an operand")
-	}
+	dst.destination("SolveLowerTransTo", m, n, b)
 	if n == 0 || m == 0 {
 		return
 	}

@@ -2,7 +2,6 @@ package multivariate
 
 import (
 	"context"
-	"fmt"
 	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
@@ -66,8 +65,8 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 	if err != nil {
 		return none, err
 	}
-	if err := ctx.Err(); err != nil {
-		return none, fmt.Errorf("gaussian: %s: %w", op, err)
+	if err := canceled(ctx); err != nil {
+		return none, err
 	}
 	exact := BarycenterResult{Converged: true, Method: methodExact}
 	if len(ps) == 1 {

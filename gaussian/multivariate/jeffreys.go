@@ -244,14 +244,11 @@ func (n *Normal) findInverse(jitter float64) *linalg.Sym {
 // inverseTo sets the lower triangle of dst to that of (S + jitter·I)⁻¹. c is scratch.
 func (n *Normal) inverseTo(op string, dst *linalg.Sym, jitter float64, c *linalg.Cholesky) error {
 	if jitter == 0 {
-		c, err := n.definite(op, "covariance")
-		if err != nil {
+		var err error
+		if c, err = n.definite(op, "covariance"); err != nil {
 			return err
 		}
-		c.InverseLowerTo(dst)
-		return nil
-	}
-	if err := c.FactorizeShift(n.cov, jitter); err != nil {
+	} else if err := c.FactorizeShift(n.cov, jitter); err != nil {
 		return fault.Definite(op, "covariance plus jitter", jitter, err)
 	}
 	c.InverseLowerTo(dst)

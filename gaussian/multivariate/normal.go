@@ -48,11 +48,7 @@ const indefiniteTol = 1.5e-8
 // [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by more (1.5e-8·tr S). An
 // empty mean is [gaussian.ErrDimension].
 func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
-	const op = "NewNormal"
-	if cov == nil {
-		return nil, fault.Nil(op, "cov")
-	}
-	if err := checkMoments(op, mean, cov); err != nil {
+	if err := checkMoments("NewNormal", mean, cov); err != nil {
 		return nil, err
 	}
 	s := new(linalg.Sym)
@@ -75,9 +71,6 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 // all the same fails with [gaussian.ErrNotPositiveDefinite] where its factor is first used.
 func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
 	const op = "AdoptNormal"
-	if cov == nil {
-		return nil, fault.Nil(op, "cov")
-	}
 	if err := checkMoments(op, mean, cov); err != nil {
 		return nil, err
 	}
@@ -130,6 +123,9 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 
 // checkMoments makes the O(n²) checks of a constructor.
 func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
+	if cov == nil {
+		return fault.Nil(op, "cov")
+	}
 	n := cov.Dim()
 	if n == 0 {
 		return &gaussian.DimensionError{Op: op, What: "cov", Got: 0, Want: 1}

@@ -32,15 +32,13 @@ const (
 func (n *Normal) rank() int {
 	n.rankOnce.Do(func() {
 		n.rankValue = len(n.mean)
-		if n.regular {
-			clear := true
-			for i := range n.mean {
-				d := n.lower.Row(i)[i]
-				clear = clear && d*d > pivotTol*n.cov.Row(i)[i]
-			}
-			if clear {
-				return
-			}
+		definite := n.regular
+		for i := range n.mean {
+			d := n.lower.Row(i)[i]
+			definite = definite && d*d > pivotTol*n.cov.Row(i)[i]
+		}
+		if definite {
+			return
 		}
 		var e spectral.EigenSym
 		if e.FactorizeValues(n.cov) != nil {

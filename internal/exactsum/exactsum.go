@@ -41,6 +41,21 @@ func (e *CountError) Error() string {
 // entry is an integer of 128 bits in two's complement.
 type entry struct{ lo, hi uint64 }
 
+func (e *entry) add(o entry) {
+	var carry uint64
+	e.lo, carry = bits.Add64(e.lo, o.lo, 0)
+	e.hi, _ = bits.Add64(e.hi, o.hi, carry)
+}
+
+// abs returns the size of e, without a sign.
+func (e entry) abs() entry {
+	if int64(e.hi) < 0 {
+		e = entry{^e.lo, ^e.hi}
+		e.add(entry{lo: 1})
+	}
+	return e
+}
+
 // A Sum is a sum of lists of the same length, entry by entry. It serves one goroutine at a time.
 type Sum struct {
 	terms   int64
@@ -72,22 +87,18 @@ func (s *Sum) Add(at []int, v []float64) error {
 	}
 	s.terms++
 	for i, x := range v {
-		lo, hi := multiple(x)
-		e := &s.entries[at[i]]
-		var carry uint64
-		e.lo, carry = bits.Add64(e.lo, lo, 0)
-		e.hi, _ = bits.Add64(e.hi, hi, carry)
+		s.entries[at[i]].add(multiple(x))
 	}
 	return nil
 }
 
 // multiple returns x in multiples of 2^-fraction, rounded to nearest even, for |x| < MaxTerm.
 // The whole part of x and the rest are exact, and so is their product with the power of two.
-func multiple(x float64) (lo, hi uint64) {
+func multiple(x float64) entry {
 	whole := int64(x)
 	rest := int64(math.RoundToEven((x - float64(whole)) * (1 << fraction)))
 	lo, carry := bits.Add64(uint64(whole)<<fraction, uint64(rest), 0)
-	return lo, uint64(whole>>(64-fraction)) + uint64(rest>>63) + carry
+	return entry{lo, uint64(whole>>(64-fraction)) + uint64(rest>>63) + carry}
 }
 
 // Merge adds the lists of o, which stays as it is. It fails with a *CountError, changing
@@ -101,23 +112,15 @@ func (s *Sum) Merge(o *Sum) error {
 	}
 	s.terms += o.terms
 	for i, t := range o.entries {
-		e := &s.entries[i]
-		var carry uint64
-		e.lo, carry = bits.Add64(e.lo, t.lo, 0)
-		e.hi, _ = bits.Add64(e.hi, t.hi, carry)
+		s.entries[i].add(t)
 	}
 	return nil
 }
 
 // At returns entry i, rounded to the nearest float64.
 func (s *Sum) At(i int) float64 {
-	lo, hi := s.entries[i].lo, s.entries[i].hi
-	negative := int64(hi) < 0
-	if negative {
-		var borrow uint64
-		lo, borrow = bits.Sub64(0, lo, 0)
-		hi, _ = bits.Sub64(0, hi, borrow)
-	}
+	size := s.entries[i].abs()
+	lo, hi := size.lo, size.hi
 	up := 0
 	if hi != 0 {
 		// The upper 64 of the bits, the last of which stands for all below it: the
@@ -134,7 +137,7 @@ func (s *Sum) At(i int) float64 {
 		}
 	}
 	x := math.Ldexp(float64(lo), up-fraction)
-	if negative {
+	if int64(s.entries[i].hi) < 0 {
 		return -x
 	}
 	return x
@@ -184,11 +187,6 @@ func Decode(b []byte, n int) (s *Sum, rest []byte, err error) {
 // reachable reports whether so many terms can have the sum that entry i has.
 func (s *Sum) reachable(i int) bool {
 	most := uint64(s.terms) << (magnitude + fraction - 64) // the upper half; the lower one is 0
-	e := s.entries[i]
-	if int64(e.hi) < 0 {
-		var borrow uint64
-		e.lo, borrow = bits.Sub64(0, e.lo, 0)
-		e.hi, _ = bits.Sub64(0, e.hi, borrow)
-	}
+	e := s.entries[i].abs()
 	return e.hi < most || e.hi == most && e.lo == 0
 }

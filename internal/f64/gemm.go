@@ -42,10 +42,8 @@ func (*generic) Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []
 		lb = min(n, gemmN) * kb
 	}
 	buf := packs.Get().(*[]float64)
-	if cap(*buf) < la+lb {
-		*buf = make([]float64, la+lb)
-	}
-	pa, pb := (*buf)[:la], (*buf)[la:la+lb]
+	*buf = Grow(*buf, la+lb)
+	pa, pb := (*buf)[:la], (*buf)[la:]
 	for l := 0; l < k; l += gemmK {
 		kb := min(gemmK, k-l)
 		for j := 0; j < n; j += gemmN {

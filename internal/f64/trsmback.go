@@ -9,10 +9,8 @@ func (*generic) TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 		return
 	}
 	buf := packs.Get().(*[]float64)
-	if cap(*buf) < n*n {
-		*buf = make([]float64, n*n)
-	}
-	r := (*buf)[:n*n]
+	*buf = Grow(*buf, n*n)
+	r := *buf
 	reverseLower(n, r, l, ldl)
 	for i := range m {
 		slices.Reverse(x[i*ldx:][:n])

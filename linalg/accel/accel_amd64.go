@@ -31,7 +31,7 @@ var avx512Kernels = kernels{
 	symPass: symPassAVX512, bidiagPass: bidiagPassAVX512,
 	dot: dotAVX512, axpy: axpyAVX512, poleSum: poleSumAVX512,
 	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512, radialAt: radialAtAVX512,
-	axpy4: axpy4AVX512, diffDots: rowDotsAVX512, scale: scaleAVX512, magnitude: magnitudeAVX512,
+	axpy4: axpy4AVX512, diffDots: diffDotsAVX512, scale: scaleAVX512, magnitude: magnitudeAVX512,
 	transpose: transposeAVX512, addSquares: addSquaresAVX512, flushMul: flushMulAVX512, flushChain: flushChainAVX512,
 }
 
@@ -44,6 +44,6 @@ var avx2Kernels = kernels{
 	symPass: symPassAVX2, bidiagPass: bidiagPassAVX2,
 	dot: dotAVX2, axpy: axpyAVX2, poleSum: poleSumAVX2,
 	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2, radialAt: radialAtAVX2,
-	axpy4: axpy4AVX2, diffDots: rowDotsAVX2, scale: scaleAVX2, magnitude: magnitudeAVX2, transpose: transposeAVX2,
+	axpy4: axpy4AVX2, diffDots: diffDotsAVX2, scale: scaleAVX2, magnitude: magnitudeAVX2, transpose: transposeAVX2,
 	addSquares: addSquaresAVX2, flushMul: flushMulAVX2, flushChain: flushChainAVX2,
 }

@@ -17,7 +17,7 @@ func (t *kernels) Chol(n int, shift float64, a []float64, lda int, l []float64, 
 	_ = a[(n-1)*lda+n-1]
 	_ = l[(n-1)*ldl+n-1]
 	w := panelVectors * t.lanes
-	buf := t.getPanel(n)
+	buf := t.getPanels(1, n)
 	p := *buf
 	for j := 0; j < n; j += w {
 		rows := min(w, n-j)

@@ -48,22 +48,15 @@ const (
 // panels keeps packed panels between calls, which have no receiver.
 var panels = sync.Pool{New: func() any { return new([]float64) }}
 
-// getPanel returns room for a packed panel of k rows, rounded up to whole blocks
-// of the transposition.
-func (t *kernels) getPanel(k int) *[]float64 { return t.getPanels(1, k) }
-
-// getPanels returns room for so many packed panels, one after the other.
+// getPanels returns room for so many packed panels of k rows, one after the other.
 func (t *kernels) getPanels(count, k int) *[]float64 {
-	n := count * t.panelSize(k)
 	p := panels.Get().(*[]float64)
-	if cap(*p) < n {
-		*p = make([]float64, n)
-	}
-	*p = (*p)[:n]
+	*p = f64.Grow(*p, count*t.panelSize(k))
 	return p
 }
 
-// panelSize is the length of a packed panel of k rows.
+// panelSize is the length of a packed panel of k rows, rounded up to whole blocks of the
+// transposition.
 func (t *kernels) panelSize(k int) int {
 	return panelVectors * t.lanes * ((k + t.lanes - 1) &^ (t.lanes - 1))
 }
@@ -197,24 +190,20 @@ func (t *kernels) packPanels(dst []float64, count, size int, b []float64, brs, b
 	j1 = j0
 	for p := 0; p < count && j1 < n; p++ {
 		nb := t.panelWidth(n - j1)
-		t.packPanel(dst[p*size:], b[j1*bcs:], brs, bcs, nb, k)
+		panel, columns := dst[p*size:], b[j1*bcs:]
 		j1 += nb
-	}
-	return j1
-}
-
-// packPanel copies k rows of n entries of B, given with its strides, to a packed panel.
-func (t *kernels) packPanel(dst, b []float64, brs, bcs, n, k int) {
-	if brs == 1 {
-		t.packT(&dst[0], &b[0], bcs, n, k)
-		return
-	}
-	for l := range k {
-		d := dst[l*panelVectors*t.lanes:][:n]
-		for j := range d {
-			d[j] = b[l*brs+j*bcs]
+		if brs == 1 {
+			t.packT(&panel[0], &columns[0], bcs, nb, k)
+			continue
+		}
+		for l := range k {
+			d := panel[l*panelVectors*t.lanes:][:nb]
+			for j := range d {
+				d[j] = columns[l*brs+j*bcs]
+			}
 		}
 	}
+	return j1
 }
 
 // clearRows clears the m×n matrix C.

@@ -46,7 +46,7 @@ type kernels struct {
 	axpy4      func(n int, dst *float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 *float64)
 	scale      func(n int, x *float64, alpha float64)
 	magnitude  func(n int, x *float64) float64
-	diffDots   func(a, b, s, t, d []float64) (diff, sum float64)
+	diffDots   func(n int, a, b, s, t, d *float64) (diff, sum float64)
 	transpose  func(rows, cols int, dst *float64, ldd int, a *float64, lda int)
 	addSquares func(n int, dst *float64, dims int, x, w, c *float64, ldc int)
 

@@ -23,9 +23,7 @@ func bidiagPassAVX512(m int, n int, a *float64, lda int, u *float64, z *float64,
 func dotAVX512(n int, x *float64, y *float64) float64
 func axpyAVX512(n int, dst *float64, alpha float64, x *float64)
 func axpy4AVX512(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
-
-//go:noescape
-func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
+func diffDotsAVX512(n int, a *float64, b *float64, s *float64, t *float64, d *float64) (diff, sum float64)
 func scaleAVX512(n int, x *float64, alpha float64)
 func magnitudeAVX512(n int, x *float64) float64
 func radialValuesAVX512(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)
@@ -53,9 +51,7 @@ func bidiagPassAVX2(m int, n int, a *float64, lda int, u *float64, z *float64, s
 func dotAVX2(n int, x *float64, y *float64) float64
 func axpyAVX2(n int, dst *float64, alpha float64, x *float64)
 func axpy4AVX2(n int, dst *float64, c0 float64, c1 float64, c2 float64, c3 float64, a0 *float64, a1 *float64, a2 *float64, a3 *float64)
-
-//go:noescape
-func diffDotsAVX2(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64)
+func diffDotsAVX2(n int, a *float64, b *float64, s *float64, t *float64, d *float64) (diff, sum float64)
 func scaleAVX2(n int, x *float64, alpha float64)
 func magnitudeAVX2(n int, x *float64) float64
 func radialValuesAVX2(n int, val *float64, sq *float64, scale float64, variance float64, f *float64)

@@ -31,29 +31,25 @@ func (t *kernels) Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	}
 	for j := 0; j < n; j += trsmN {
 		nb := min(trsmN, n-j)
+		xj, lj := x[j:], l[j*ldl+j:]
 		if j > 0 {
-			t.gemm(m, nb, j, -1, x, ldx, 1, l[j*ldl:], 1, ldl, x[j:], ldx, false)
+			t.gemm(m, nb, j, -1, x, ldx, 1, l[j*ldl:], 1, ldl, xj, ldx, false)
 		}
-		t.trsmBlock(m, nb, x[j:], ldx, l[j*ldl+j:], ldl)
+		packed := m
+		if d := m & 31; d != 0 && d <= solveRows {
+			packed -= d
+			t.trsmRows(d, nb, &xj[packed*ldx], ldx, &lj[0], ldl)
+		}
+		if packed > 0 {
+			t.solvePanels(t.trsmPanel, packed, nb, xj, ldx, lj, ldl)
+		}
 	}
-}
-
-// trsmBlock solves for n ≤ trsmN unknowns.
-func (t *kernels) trsmBlock(m, n int, x []float64, ldx int, l []float64, ldl int) {
-	if d := m & 31; d != 0 && d <= solveRows {
-		m -= d
-		t.trsmRows(d, n, &x[m*ldx], ldx, &l[0], ldl)
-	}
-	if m == 0 {
-		return
-	}
-	t.solvePanels(t.trsmPanel, m, n, x, ldx, l, ldl)
 }
 
 // solvePanels solves for rows of X in packed panels.
 func (t *kernels) solvePanels(panel func(n int, y *float64, nv int, l *float64, ldl int), m, n int, x []float64,
 	ldx int, l []float64, ldl int) {
-	buf := t.getPanel(n)
+	buf := t.getPanels(1, n)
 	p := &(*buf)[0]
 	for i := 0; i < m; {
 		nv := nextPanel((m - i + t.lanes - 1) / t.lanes)

@@ -84,33 +84,16 @@ func (t *kernels) RadialSlopes(val, slope, sq []float64, scale float64, f *f64.R
 func (t *kernels) RadialAt(s float64, f *f64.Radial) (val, slope float64) { return t.radialAt(s, f) }
 
 func (t *kernels) DiffDots(a, b, s, u, d []float64) (diff, sum float64) {
-	return t.diffDots(a, b, s, u, d)
+	n := len(a)
+	if n < short {
+		return f64.Generic.DiffDots(a, b, s, u, d)
+	}
+	b, s, u, d = b[:n], s[:n], u[:n], d[:n]
+	return t.diffDots(n, &a[0], &b[0], &s[0], &u[0], &d[0])
 }
 
-// The tiers' own forms of these two call the kernel directly, so that what it writes to
+// The tiers' own forms of RadialAt call the kernel directly, so that what it writes to
 // stays on the stack.
-
-func rowDotsAVX512(a, b, s, t, d []float64) (diff, sum float64) {
-	n := len(a)
-	if n < short {
-		return f64.Generic.DiffDots(a, b, s, t, d)
-	}
-	b, s, t, d = b[:n], s[:n], t[:n], d[:n]
-	var out [2]float64
-	diffDotsAVX512(n, &out[0], &a[0], &b[0], &s[0], &t[0], &d[0])
-	return out[0], out[1]
-}
-
-func rowDotsAVX2(a, b, s, t, d []float64) (diff, sum float64) {
-	n := len(a)
-	if n < short {
-		return f64.Generic.DiffDots(a, b, s, t, d)
-	}
-	b, s, t, d = b[:n], s[:n], t[:n], d[:n]
-	var out [2]float64
-	diffDotsAVX2(n, &out[0], &a[0], &b[0], &s[0], &t[0], &d[0])
-	return out[0], out[1]
-}
 
 func radialAtAVX512(s float64, f *f64.Radial) (val, slope float64) {
 	radialSlopesAVX512(1, &val, &slope, &s, 1, &f.A)

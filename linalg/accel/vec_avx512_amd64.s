@@ -187,20 +187,20 @@ axpy4AVX512_done:
 	VZEROUPPER
 	RET
 
-// func diffDotsAVX512(n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64) 
+// func diffDotsAVX512(n int, a *float64, b *float64, s *float64, t *float64, d *float64) (diff, sum float64)
 //
-// sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
-// n > 0, both summed lane by lane.
+// returns Σ (b_i − a_i)·(s_i − t_i) and Σ (a_i + b_i)·d_i, n > 0, both summed
+// lane by lane.
 //
 // SI: a, DI: b, DX: s, R9: t, R11: d. R10: vector in bytes, BX: entries left. The last
 // entries are read under a mask: lanes off are zero in every factor.
-TEXT ·diffDotsAVX512(SB), NOSPLIT, $0-56
+TEXT ·diffDotsAVX512(SB), NOSPLIT, $0-64
 	MOVQ n+0(FP), BX
-	MOVQ a+16(FP), SI
-	MOVQ b+24(FP), DI
-	MOVQ s+32(FP), DX
-	MOVQ t+40(FP), R9
-	MOVQ d+48(FP), R11
+	MOVQ a+8(FP), SI
+	MOVQ b+16(FP), DI
+	MOVQ s+24(FP), DX
+	MOVQ t+32(FP), R9
+	MOVQ d+40(FP), R11
 	VXORPD Z0, Z0, Z0
 	VXORPD Z1, Z1, Z1
 	XORQ R10, R10
@@ -254,9 +254,8 @@ diffDotsAVX512_done:
 	VADDPD X2, X1, X1
 	VPERMILPD $1, X1, X2
 	VADDSD X2, X1, X1
-	MOVQ out+8(FP), DI
-	VMOVSD X0, (DI)
-	VMOVSD X1, 8(DI)
+	VMOVSD X0, diff+48(FP)
+	VMOVSD X1, sum+56(FP)
 	VZEROUPPER
 	RET
 

@@ -145,31 +145,24 @@ func (b *bidiag) normalise() bool {
 	return true
 }
 
-// multiplyQ overwrites the r×m matrix C with C·Qᵀ.
+// multiplyQ overwrites the r×m matrix C with C·Qᵀ. The last reflector, of one entry, is the identity.
 func (b *bidiag) multiplyQ(r int, c []float64, ldc int) {
-	m := b.m
-	last := m - 2 // this reflector, of one entry, is the identity
-	for k := lastBlock(last); k >= 0; k -= reflectors() {
-		kb := min(reflectors(), last-k)
-		v := b.q[k*m+k+1:]
-		b.blk.set(kb, m-k-1, v, m, b.tauQ[k:], true)
-		b.blk.applyRight(kb, r, m-k-1, v, m, c[k+1:], ldc)
-	}
+	b.multiply(b.m-2, b.m, 1, b.q, b.tauQ, r, c, ldc)
 }
 
 // multiplyP overwrites the r×n matrix C with C·Pᵀ.
 func (b *bidiag) multiplyP(r int, c []float64, ldc int) {
-	n := b.n
-	for k := lastBlock(b.m); k >= 0; k -= reflectors() {
-		kb := min(reflectors(), b.m-k)
-		v := b.p[k*n+k:]
-		b.blk.set(kb, n-k, v, n, b.tauP[k:], true)
-		b.blk.applyRight(kb, r, n-k, v, n, c[k:], ldc)
-	}
+	b.multiply(b.m, b.n, 0, b.p, b.tauP, r, c, ldc)
 }
 
-// lastBlock returns where the last block of n reflectors begins, a negative number for none.
-func lastBlock(n int) int {
-	r := reflectors()
-	return (n-1+r)/r*r - r
+// multiply applies count reflectors from the right to r rows of C, the last first, of which
+// reflector k has its vector in row k of v, of length n, from entry k+first on.
+func (b *bidiag) multiply(count, n, first int, v, tau []float64, r int, c []float64, ldc int) {
+	step := reflectors()
+	for k := (count-1+step)/step*step - step; k >= 0; k -= step {
+		kb, j := min(step, count-k), k+first
+		vk := v[k*n+j:]
+		b.blk.set(kb, n-j, vk, n, tau[k:], true)
+		b.blk.applyRight(kb, r, n-j, vk, n, c[j:], ldc)
+	}
 }

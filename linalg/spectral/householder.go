@@ -64,11 +64,11 @@ func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 	}
 	b.tv = f64.Grow(b.tv, k*n)
 	clear(b.tv)
+	rs, cs := k, 1
 	if trans {
-		f64.Gemm(k, n, k, 1, g, 1, k, v, ldv, 1, b.tv, n)
-	} else {
-		f64.Gemm(k, n, k, 1, g, k, 1, v, ldv, 1, b.tv, n)
+		rs, cs = 1, k
 	}
+	f64.Gemm(k, n, k, 1, g, rs, cs, v, ldv, 1, b.tv, n)
 }
 
 // applyRight multiplies the m×n matrix C from the right by the block of set: C −= (C·Vᵀ)·(T·V).

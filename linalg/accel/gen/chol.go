@@ -2,10 +2,6 @@ package main
 
 import "fmt"
 
-func chol(g *gen) {
-	cholPanel(g)
-}
-
 func cholPanel(g *gen) {
 	w := g.w
 	row := 8 * w * panelVectors
@@ -47,24 +43,15 @@ counted down. R8: scratch.`, w*panelVectors, w, w))
 			g.p("ADDQ $%d, DX", w*row+8*w)
 			g.l(name)
 		}
-		for r := range w {
-			for j := range nv {
-				g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
-			}
-		}
+		g.loadRows("DX", w, nv, 0)
 		g.p("MOVQ DI, AX")
 		g.p("MOVQ R11, R14")
 		g.p("TESTQ R14, R14")
 		g.lj("JZ", name+"f")
 		g.l(name + "k")
-		for j := range nv {
-			g.p("VMOVUPD %d(AX), %s", 8*w*j, g.v(rb+j))
-		}
+		g.loadRows("AX", 1, nv, rb)
 		for r := range w {
-			g.p("VBROADCASTSD %d(AX), %s", 8*r, g.v(rbc))
-			for j := range nv {
-				g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
-			}
+			g.fma("VFNMADD231PD", fmt.Sprintf("%d(AX)", 8*r), rb, rbc, r*nv, nv)
 		}
 		g.p("ADDQ $%d, AX", row)
 		g.p("DECQ R14")
@@ -82,11 +69,7 @@ counted down. R8: scratch.`, w*panelVectors, w, w))
 			g.p("VSQRTSD %s, %s, %s", x(rb), x(rb), x(rb))
 			g.p("VMOVSD ·one(SB), %s", x(rbc))
 			g.p("VDIVSD %s, %s, %s", x(rb), x(rbc), x(rbc))
-			g.p("VBROADCASTSD %s, %s", x(rbc), g.v(rbc))
-			for j := range nv {
-				g.p("VMULPD %s, %s, %s", g.v(rbc), g.v(r*nv+j), g.v(r*nv+j))
-				g.p("VMOVUPD %s, %d(DX)", g.v(r*nv+j), r*row+8*w*j)
-			}
+			g.scaleRow(r, nv, rbc, rbc)
 			g.p("VMOVSD %s, %s", x(rb), at)
 			g.p("DECQ R12")
 			g.lj("JZ", "bad")

@@ -63,12 +63,7 @@ func (g *gen) dotTile(name, mask string, rows, cols int) {
 func (g *gen) dotReduce(rows int) {
 	if !g.wide() {
 		for r := range rows {
-			a := 4 * r
-			g.p("VHADDPD %s, %s, %s", y(a+1), y(a), y(a))
-			g.p("VHADDPD %s, %s, %s", y(a+3), y(a+2), y(a+2))
-			g.p("VPERM2F128 $0x20, %s, %s, %s", y(a+2), y(a), y(a+1))
-			g.p("VPERM2F128 $0x31, %s, %s, %s", y(a+2), y(a), y(a+3))
-			g.p("VADDPD %s, %s, %s", y(a+3), y(a+1), y(a))
+			g.fourSums(4*r, 0)
 		}
 		return
 	}
@@ -80,6 +75,30 @@ func (g *gen) dotReduce(rows int) {
 		g.halves(a+4, a+6, a+4, 18)
 		g.quarters(a, a+4, a, 16)
 	}
+}
+
+// fourSums adds up the lanes of registers a to a+3, in the order of dotReduce, to the first four
+// lanes of register a. On AVX-512 tmp and tmp+1 are lost.
+func (g *gen) fourSums(a, tmp int) {
+	if g.wide() {
+		g.pairs(a, a+1, a, tmp)
+		g.pairs(a+2, a+3, a+2, tmp)
+		g.halves(a, a+2, a, tmp)
+		g.quarters(a, a, a, tmp)
+		return
+	}
+	g.p("VHADDPD %s, %s, %s", y(a+1), y(a), y(a))
+	g.p("VHADDPD %s, %s, %s", y(a+3), y(a+2), y(a+2))
+	g.p("VPERM2F128 $0x20, %s, %s, %s", y(a+2), y(a), y(a+1))
+	g.p("VPERM2F128 $0x31, %s, %s, %s", y(a+2), y(a), y(a+3))
+	g.p("VADDPD %s, %s, %s", y(a+3), y(a+1), y(a))
+}
+
+// spreadSum sets every lane of register a to their sum, on AVX-512.
+func (g *gen) spreadSum(a, tmp int) {
+	g.pairs(a, a, a, tmp)
+	g.halves(a, a, a, tmp)
+	g.quarters(a, a, a, tmp)
 }
 
 // pairs, halves and quarters are the steps of the sums over 8 lanes: pairs makes [a0+a1 b0+b1 a2+a3

@@ -67,6 +67,9 @@ func (g *gen) expBody() {
 	g.p("VMULPD Y1, Y2, Y2")
 }
 
+func radialValues(g *gen) { radial(g, false) }
+func radialSlopes(g *gen) { radial(g, true) }
+
 // radial evaluates covariance shapes. Shape f is eight numbers: a, h, b1, b2, g1, g2, g3.
 func radial(g *gen, slopes bool) {
 	w := g.w

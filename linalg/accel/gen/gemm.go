@@ -11,6 +11,35 @@ func (g *gen) rowHeights() []int {
 	return []int{4, 2, 1}
 }
 
+// tiles writes the tiles of a panel whose number of vectors is in reg, for each number of
+// vectors in descending order of rows: next is the label of the one to go on with where rows
+// are missing, and the first is to be repeated.
+func (g *gen) tiles(reg string, tile func(mr, nv int, next string, again bool)) {
+	g.p("CMPQ %s, $2", reg)
+	for i, jump := range []string{"JLT", "JEQ"} {
+		g.lj(jump, fmt.Sprintf("v%dm%d", i+1, g.rowHeights()[0]))
+	}
+	for nv := 3; nv >= 1; nv-- {
+		g.heights(nv, tile)
+		if nv > 1 {
+			g.lj("JMP", "done")
+		}
+	}
+	g.l("done")
+	g.ret()
+}
+
+// heights writes the tiles of nv vectors.
+func (g *gen) heights(nv int, tile func(mr, nv int, next string, again bool)) {
+	for i, mr := range g.rowHeights() {
+		next := fmt.Sprintf("v%dm%d", nv, mr/2)
+		if mr == 1 {
+			next = "done"
+		}
+		tile(mr, nv, next, i == 0)
+	}
+}
+
 // rowAddr is the address of row r of a tile whose rows 0 to 3 are addressed from
 // p and rows 4 to 7 from q, by the stride in r8 and three times it in r9.
 func rowAddr(r int, p, q, r8, r9 string) string {
@@ -37,10 +66,13 @@ func (g *gen) tileRegs(mr, nv int) (b, bc int) {
 	return mr * nv, mr*nv + nv
 }
 
-func gemm(g *gen) {
-	gemmPanel(g)
-	gemmDots(g)
-	gemv(g)
+// fma applies op, VFMADD231PD or VFNMADD231PD, to the nv registers from dst on, the entry in
+// memory, which is broadcast to register bc, and the registers from src on.
+func (g *gen) fma(op, entry string, src, bc, dst, nv int) {
+	g.p("VBROADCASTSD %s, %s", entry, g.v(bc))
+	for j := range nv {
+		g.p("%s %s, %s, %s", op, g.v(src+j), g.v(bc), g.v(dst+j))
+	}
 }
 
 func gemmPanel(g *gen) {
@@ -76,23 +108,7 @@ AX, BX: entry l of rows 0-3 and 4-7. DX: row l of B. R14: l, counted down.`, 3*w
 	if g.wide() {
 		g.p("VBROADCASTSD %s, Z31", g.a("alpha"))
 	}
-	g.p("CMPQ DX, $2")
-	g.lj("JLT", "v1m"+fmt.Sprint(g.rowHeights()[0]))
-	g.lj("JEQ", "v2m"+fmt.Sprint(g.rowHeights()[0]))
-	for nv := 3; nv >= 1; nv-- {
-		for i, mr := range g.rowHeights() {
-			next := fmt.Sprintf("v%dm%d", nv, mr/2)
-			if mr == 1 {
-				next = "done"
-			}
-			gemmTile(g, mr, nv, mask, next, i == 0)
-		}
-		if nv > 1 {
-			g.lj("JMP", "done")
-		}
-	}
-	g.l("done")
-	g.ret()
+	g.tiles("DX", func(mr, nv int, next string, again bool) { gemmTile(g, mr, nv, mask, next, again) })
 }
 
 func gemmTile(g *gen, mr, nv int, mask, next string, again bool) {
@@ -136,10 +152,7 @@ func gemmTile(g *gen, mr, nv int, mask, next string, again bool) {
 		g.ldm(fmt.Sprintf("%d(DX)", 8*g.w*j), m(j), rb+j)
 	}
 	for r := range mr {
-		g.p("VBROADCASTSD %s, %s", rowAddr(r, "AX", "BX", "R8", "R9"), g.v(rbc))
-		for j := range nv {
-			g.p("VFMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
-		}
+		g.fma("VFMADD231PD", rowAddr(r, "AX", "BX", "R8", "R9"), rb, rbc, r*nv, nv)
 	}
 	g.p("ADDQ R10, AX")
 	if mr == 8 {
@@ -230,14 +243,9 @@ the stack count the rows of A.`, rows))
 	g.p("MOVQ $4, R10")
 	g.p("CMPQ R14, R10")
 	g.p("CMOVQLT R14, R10")
-	m := ""
-	if g.wide() {
-		m = g.laneMask("R10", "R11", 2, 0)
-		g.p("VBROADCASTSD %s, Y16", g.a("alpha"))
-	} else {
-		m = g.laneMask("R10", "R11", 0, 15)
-		g.p("VBROADCASTSD %s, Y14", g.a("alpha"))
-	}
+	m := g.laneMask("R10", "R11", 2, 15)
+	alpha := map[bool]string{true: "Y16", false: "Y14"}[g.wide()]
+	g.p("VBROADCASTSD %s, %s", g.a("alpha"), alpha)
 	g.load("m CX, ldc R11")
 	g.p("MOVQ R13, R10")
 	for r := range rows {
@@ -253,11 +261,11 @@ the stack count the rows of A.`, rows))
 				s = "Y18"
 			}
 			g.p("VMOVUPD.Z (R10), %s, Y17", m)
-			g.p("VFMADD231PD %s, Y16, Y17", s)
+			g.p("VFMADD231PD %s, %s, Y17", s, alpha)
 			g.p("VMOVUPD Y17, %s, (R10)", m)
 		} else {
 			g.p("VMASKMOVPD (R10), %s, Y13", m)
-			g.p("VFMADD231PD %s, Y14, Y13", y(4*r))
+			g.p("VFMADD231PD %s, %s, Y13", y(4*r), alpha)
 			g.p("VMASKMOVPD Y13, %s, (R10)", m)
 		}
 	}
@@ -298,14 +306,7 @@ R13: y, R14: rows left, R15: rows of A.`)
 	g.clamp(dotB, "R10", "R14")
 	// Row r of the tile is x, column c a row of A.
 	g.dotTile("t", mask, 1, 4)
-	if g.wide() {
-		g.pairs(0, 1, 0, 16)
-		g.pairs(2, 3, 2, 16)
-		g.halves(0, 2, 0, 16)
-		g.quarters(0, 0, 0, 16)
-	} else {
-		g.dotReduce(1)
-	}
+	g.fourSums(0, 16)
 	g.p("VBROADCASTSD %s, Y2", g.a("alpha"))
 	g.p("VEXTRACTF128 $1, Y0, X1")
 	for r := range 4 {

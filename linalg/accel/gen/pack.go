@@ -1,9 +1,32 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
 
 // panelVectors is the width of a packed panel in vectors.
 const panelVectors = 3
+
+// loadRows loads the first nv vectors of rows of a packed panel at ptr to registers from dst on.
+func (g *gen) loadRows(ptr string, rows, nv, dst int) {
+	for r := range rows {
+		for j := range nv {
+			g.p("VMOVUPD %d(%s), %s", 8*g.w*(r*panelVectors+j), ptr, g.v(dst+r*nv+j))
+		}
+	}
+}
+
+// scaleRow multiplies row r of a tile of nv vectors by the number in register from, which is
+// broadcast to register bc, and stores it to its place in the panel, of which DX is the tile's.
+func (g *gen) scaleRow(r, nv, from, bc int) {
+	g.p("VBROADCASTSD %s, %s", x(from), g.v(bc))
+	for j := range nv {
+		v := g.v(r*nv + j)
+		g.p("VMULPD %s, %s, %s", g.v(bc), v, v)
+		g.p("VMOVUPD %s, %d(DX)", v, 8*g.w*(r*panelVectors+j))
+	}
+}
 
 // packRows are the pointers to the rows that are transposed together.
 func (g *gen) packRows() []string {
@@ -49,24 +72,9 @@ func (g *gen) transpose() {
 	}
 }
 
-func pack(g *gen) {
-	transposeBlocks(g)
+func packT(g *gen) {
 	w := g.w
-	rows := g.packRows()
-	row := 8 * w * panelVectors
-	for _, out := range []bool{false, true} {
-		if out {
-			g.text("unpackT", "dst *float64, ld int, src *float64, rows int, k int", fmt.Sprintf(`
-is the inverse of packT: it copies the transpose of a packed panel,
-src[l·%d+r], to the rows×k matrix dst with row stride ld.
-
-Of rows that repeat the last, the last is written last, so that its own values
-stay. The last entries of a row are written under a mask.
-
-Registers as in packT, R13 being the panel that is read.`, w*panelVectors))
-			g.load("dst R15, src R13, rows R14, k R9")
-		} else {
-			g.text("packT", "dst *float64, src *float64, ld int, rows int, k int", fmt.Sprintf(`
+	g.text("packT", "dst *float64, src *float64, ld int, rows int, k int", fmt.Sprintf(`
 copies the transpose of the rows×k matrix src, row-major with stride ld, to a
 packed panel, 0 < rows ≤ %d, k > 0: src[r·ld+l] to dst[l·%d+r]. The panel is
 written in whole blocks of %d by %d: it must have room for k rounded up to a
@@ -76,54 +84,67 @@ Blocks of %d rows are transposed in registers. Pointers beyond the last row
 repeat it. The last entries of a row are read under a mask.
 
 %v: rows. R10: index in bytes, R11: its limit. R13: panel. R14: rows left,
-R15: first row of the block.`, w*panelVectors, w*panelVectors, w, w, w, w, rows))
-			g.load("dst R13, src R15, rows R14, k R9")
+R15: first row of the block.`, w*panelVectors, w*panelVectors, w, w, w, w, g.packRows()))
+	g.load("dst R13, src R15, rows R14, k R9")
+	packBlocks(g, func(mask string) {
+		for i, r := range g.packRows() {
+			g.ldm(at("("+r+")"), mask, i)
 		}
-		g.p("SHLQ $3, %s", g.a("ld"))
-		mask := g.kLimit("R9", 1, 15)
-		g.l("block")
-		g.p("MOVQ R15, AX")
-		g.p("MOVQ %s, R10", g.a("ld"))
-		g.clamp(rows, "R10", "R14")
-		g.p("MOVQ R13, CX")
-		g.p("XORQ R10, R10")
-		g.p("CMPQ R10, R11")
-		g.lj("JGE", "tail")
-		g.l("k")
-		step := func(mask string) {
-			if out {
-				for i := range w {
-					g.p("VMOVUPD %d(CX), %s", i*row, g.v(i))
-				}
-				g.transpose()
-				for i := w - 1; i >= 0; i-- {
-					g.stm(i, mask, fmt.Sprintf("(%s)(R10*1)", rows[i]))
-				}
-				return
-			}
-			for i := range w {
-				g.ldm(fmt.Sprintf("(%s)(R10*1)", rows[i]), mask, i)
-			}
-			g.transpose()
-			for i := range w {
-				g.p("VMOVUPD %s, %d(CX)", g.v(i), i*row)
-			}
+		g.transpose()
+		for i := range w {
+			g.p("VMOVUPD %s, %d(CX)", g.v(i), 8*w*panelVectors*i)
 		}
-		step("")
-		g.p("ADDQ $%d, CX", w*row)
-		g.p("ADDQ $%d, R10", 8*w)
-		g.p("CMPQ R10, R11")
-		g.lj("JLT", "k")
-		g.l("tail")
-		g.p("TESTQ $%d, %s", w-1, g.a("k"))
-		g.lj("JZ", "next")
-		step(mask)
-		g.l("next")
-		g.p("MOVQ %s, R10", g.a("ld"))
-		g.p("LEAQ (R15)(R10*%d), R15", w)
-		g.p("ADDQ $%d, R13", 8*w)
-		g.p("SUBQ $%d, R14", w)
-		g.lj("JGT", "block")
-		g.ret()
-	}
+	})
+}
+
+func unpackT(g *gen) {
+	w := g.w
+	g.text("unpackT", "dst *float64, ld int, src *float64, rows int, k int", fmt.Sprintf(`
+is the inverse of packT: it copies the transpose of a packed panel,
+src[l·%d+r], to the rows×k matrix dst with row stride ld.
+
+Of rows that repeat the last, the last is written last, so that its own values
+stay. The last entries of a row are written under a mask.
+
+Registers as in packT, R13 being the panel that is read.`, w*panelVectors))
+	g.load("dst R15, src R13, rows R14, k R9")
+	packBlocks(g, func(mask string) {
+		g.loadRows("CX", w, 1, 0)
+		g.transpose()
+		for i, r := range slices.Backward(g.packRows()) {
+			g.stm(i, mask, at("("+r+")"))
+		}
+	})
+}
+
+// packBlocks has step copy blocks, with a mask where the last entries of the rows do not fill one.
+func packBlocks(g *gen, step func(mask string)) {
+	w := g.w
+	g.p("SHLQ $3, %s", g.a("ld"))
+	mask := g.kLimit("R9", 1, 15)
+	g.l("block")
+	g.p("MOVQ R15, AX")
+	g.p("MOVQ %s, R10", g.a("ld"))
+	g.clamp(g.packRows(), "R10", "R14")
+	g.p("MOVQ R13, CX")
+	g.p("XORQ R10, R10")
+	g.p("CMPQ R10, R11")
+	g.lj("JGE", "tail")
+	g.l("k")
+	step("")
+	g.p("ADDQ $%d, CX", 8*w*panelVectors*w)
+	g.p("ADDQ $%d, R10", 8*w)
+	g.p("CMPQ R10, R11")
+	g.lj("JLT", "k")
+	g.l("tail")
+	g.p("TESTQ $%d, %s", w-1, g.a("k"))
+	g.lj("JZ", "next")
+	step(mask)
+	g.l("next")
+	g.p("MOVQ %s, R10", g.a("ld"))
+	g.p("LEAQ (R15)(R10*%d), R15", w)
+	g.p("ADDQ $%d, R13", 8*w)
+	g.p("SUBQ $%d, R14", w)
+	g.lj("JGT", "block")
+	g.ret()
 }

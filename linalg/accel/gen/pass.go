@@ -2,11 +2,6 @@ package main
 
 import "fmt"
 
-func pass(g *gen) {
-	symPass(g)
-	bidiagPass(g)
-}
-
 var symRowPtrs = []string{"AX", "BX", "DX", "SI"}
 
 func symPass(g *gen) {
@@ -111,14 +106,10 @@ func symRows(g *gen, rows int, next string) {
 		}
 		g.c("The rows' own sums go to the lanes from their first diagonal entry on.")
 		if rows == 4 {
-			g.pairs(rs, rs+1, rs, t+1)
-			g.pairs(rs+2, rs+3, rs+2, t+1)
-			g.halves(rs, rs+2, rs, t+1)
+			g.fourSums(rs, t+1)
 		} else {
-			g.pairs(rs, rs, rs, t+1)
-			g.halves(rs, rs, rs, t+1)
+			g.spreadSum(rs, t+1)
 		}
-		g.quarters(rs, rs, rs, t+1)
 		g.p("KANDNW %s, K1, K6", all)
 		g.p("VEXPANDPD.Z %s, K6, %s", g.v(rs), g.v(t))
 		g.p("VADDPD %s, %s, %s", g.v(t), g.v(cy), g.v(cy))
@@ -301,34 +292,22 @@ func bidiagRows(g *gen, rows int, mask, next string) {
 	}
 	g.l(name + "sums")
 	g.p("MOVQ %s, CX", g.a("y"))
+	tmp := 28 // on AVX-512
 	switch {
-	case g.wide():
-		tmp := 28
+	case rows == 8:
 		for r := 0; r < rows; r += 2 {
-			g.pairs(ra+r, ra+min(r+1, rows-1), ra+r, tmp)
+			g.pairs(ra+r, ra+r+1, ra+r, tmp)
 		}
-		switch rows {
-		case 8:
-			g.halves(ra, ra+2, ra, tmp)
-			g.halves(ra+4, ra+6, ra+4, tmp)
-			g.quarters(ra, ra+4, ra, tmp)
-			g.p("VMOVUPD Z%d, (CX)(R14*8)", ra)
-		case 4:
-			g.halves(ra, ra+2, ra, tmp)
-			g.quarters(ra, ra, ra, tmp)
-			g.p("VMOVUPD Y%d, (CX)(R14*8)", ra)
-		case 1:
-			g.halves(ra, ra, ra, tmp)
-			g.quarters(ra, ra, ra, tmp)
-			g.p("VMOVSD X%d, (CX)(R14*8)", ra)
-		}
+		g.halves(ra, ra+2, ra, tmp)
+		g.halves(ra+4, ra+6, ra+4, tmp)
+		g.quarters(ra, ra+4, ra, tmp)
+		g.p("VMOVUPD Z%d, (CX)(R14*8)", ra)
 	case rows == 4:
-		g.p("VHADDPD %s, %s, %s", y(ra+1), y(ra), y(ra))
-		g.p("VHADDPD %s, %s, %s", y(ra+3), y(ra+2), y(ra+2))
-		g.p("VPERM2F128 $0x20, %s, %s, %s", y(ra+2), y(ra), y(ra+1))
-		g.p("VPERM2F128 $0x31, %s, %s, %s", y(ra+2), y(ra), y(ra+3))
-		g.p("VADDPD %s, %s, %s", y(ra+3), y(ra+1), y(ra))
+		g.fourSums(ra, tmp)
 		g.p("VMOVUPD %s, (CX)(R14*8)", y(ra))
+	case g.wide():
+		g.spreadSum(ra, tmp)
+		g.p("VMOVSD X%d, (CX)(R14*8)", ra)
 	default:
 		g.p("VHADDPD %s, %s, %s", y(ra), y(ra), y(ra))
 		g.p("VEXTRACTF128 $1, %s, %s", y(ra), x(ra+1))

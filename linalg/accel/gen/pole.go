@@ -1,28 +1,23 @@
 package main
 
-func pole(g *gen) {
-	flushMul(g)
-	flushChain(g)
-}
-
 // sweep runs body over vectors at the byte offset R10, which it leaves at the last
 // one, for as many entries as BX says, more than none. The last vector that is not
 // full gets a mask; on AVX2 it is register 15. CX, R8 and BX are lost.
-func (g *gen) sweep(name string, body func(mask string)) {
+func (g *gen) sweep(body func(mask string)) {
 	w := g.w
 	g.p("XORQ R10, R10")
 	g.p("SUBQ $%d, BX", w)
-	g.lj("JLT", name+"tail")
-	g.l(name + "vectors")
+	g.lj("JLT", "tail")
+	g.l("vectors")
 	body("")
 	g.p("ADDQ $%d, R10", 8*w)
 	g.p("SUBQ $%d, BX", w)
-	g.lj("JGE", name+"vectors")
-	g.l(name + "tail")
+	g.lj("JGE", "vectors")
+	g.l("tail")
 	g.p("ADDQ $%d, BX", w)
-	g.lj("JLE", name+"done")
+	g.lj("JLE", "done")
 	body(g.laneMask("BX", "R8", 1, 15))
-	g.l(name + "done")
+	g.l("done")
 }
 
 // at is the address of the current vector of sweep.
@@ -51,6 +46,21 @@ func (g *gen) flushConstants() {
 	}
 }
 
+// flushedProduct writes the flushed product of two rows at x and y to the one at DI and leaves
+// its sum in register 0.
+func (g *gen) flushedProduct(x, y string) {
+	g.zero(0)
+	g.sweep(func(mask string) {
+		g.ldm(at("("+x+")"), mask, 1)
+		g.ldm(at("("+y+")"), mask, 2)
+		g.p("VMULPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
+		g.flushed(1)
+		g.stm(1, mask, at("(DI)"))
+		g.p("VADDPD %s, %s, %s", g.v(1), g.v(0), g.v(0))
+	})
+	g.laneSum(0, 1)
+}
+
 func flushMul(g *gen) {
 	g.text("flushMul", "n int, dst *float64, x *float64, y *float64) float64", `
 sets dst to the product of x and y, n > 0, entries below 2^−511 in
@@ -61,16 +71,7 @@ DI: dst, SI: x, DX: y. R10: vector in bytes, BX: entries left. The last entries 
 read and written under a mask.`)
 	g.load("n BX, dst DI, x SI, y DX")
 	g.flushConstants()
-	g.zero(0)
-	g.sweep("", func(mask string) {
-		g.ldm(at("(SI)"), mask, 1)
-		g.ldm(at("(DX)"), mask, 2)
-		g.p("VMULPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
-		g.flushed(1)
-		g.stm(1, mask, at("(DI)"))
-		g.p("VADDPD %s, %s, %s", g.v(1), g.v(0), g.v(0))
-	})
-	g.laneSum(0, 1)
+	g.flushedProduct("SI", "DX")
 	g.p("VMOVSD X0, %s", g.a("ret"))
 	g.ret()
 }
@@ -88,16 +89,7 @@ in bytes, BX: entries left.`)
 	g.flushConstants()
 	g.l("row")
 	g.p("MOVQ %s, BX", g.a("n"))
-	g.zero(0)
-	g.sweep("", func(mask string) {
-		g.ldm(at("(DI)"), mask, 1)
-		g.ldm(at("(SI)"), mask, 2)
-		g.p("VMULPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
-		g.flushed(1)
-		g.stm(1, mask, at("(DI)"))
-		g.p("VADDPD %s, %s, %s", g.v(1), g.v(0), g.v(0))
-	})
-	g.laneSum(0, 1)
+	g.flushedProduct("DI", "SI")
 	g.p("VMOVSD X0, (R9)")
 	g.p("ADDQ R11, R9")
 	g.p("MOVQ %s, BX", g.a("n"))

@@ -56,7 +56,7 @@ entries are read and written under a mask.`)
 	for i := range 4 {
 		g.broadcast(fmt.Sprintf("c%d", i), i)
 	}
-	g.sweep("", func(mask string) {
+	g.sweep(func(mask string) {
 		g.ldm(at("(DI)"), mask, 4)
 		g.ldm(at("(R9)"), mask, 5)
 		g.p("VMULPD %s, %s, %s", g.v(5), g.v(2), g.v(5))
@@ -86,47 +86,44 @@ R10: vector in bytes, BX: entries left, AX: row of c, R13: coordinate. The last
 entries are read and written under a mask.`)
 	g.load("n BX, dst DI, x SI, w DX, c R9, ldc R11, dims R12")
 	g.p("SHLQ $3, R11")
-	body := func(name string) func(mask string) {
-		return func(mask string) {
-			label := name
-			if mask != "" {
-				label += "m"
-			}
-			g.ldm(at("(DI)"), mask, 0)
-			g.p("LEAQ (R9)(R10*1), AX")
-			g.p("XORQ R13, R13")
-			g.l(label)
-			g.p("VBROADCASTSD (SI)(R13*8), %s", g.v(1))
-			if mask == "" {
-				g.p("VSUBPD (AX), %s, %s", g.v(1), g.v(1))
-			} else {
-				g.ldm("(AX)", mask, 2)
-				g.p("VSUBPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
-			}
-			g.p("VBROADCASTSD (DX)(R13*8), %s", g.v(2))
-			g.p("VMULPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
-			g.p("VFMADD231PD %s, %s, %s", g.v(1), g.v(1), g.v(0))
-			g.p("ADDQ R11, AX")
-			g.p("INCQ R13")
-			g.p("CMPQ R13, R12")
-			g.lj("JLT", label)
-			g.stm(0, mask, at("(DI)"))
+	g.sweep(func(mask string) {
+		label := "dim"
+		if mask != "" {
+			label += "m"
 		}
-	}
-	g.sweep("", body("dim"))
+		g.ldm(at("(DI)"), mask, 0)
+		g.p("LEAQ (R9)(R10*1), AX")
+		g.p("XORQ R13, R13")
+		g.l(label)
+		g.p("VBROADCASTSD (SI)(R13*8), %s", g.v(1))
+		if mask == "" {
+			g.p("VSUBPD (AX), %s, %s", g.v(1), g.v(1))
+		} else {
+			g.ldm("(AX)", mask, 2)
+			g.p("VSUBPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
+		}
+		g.p("VBROADCASTSD (DX)(R13*8), %s", g.v(2))
+		g.p("VMULPD %s, %s, %s", g.v(2), g.v(1), g.v(1))
+		g.p("VFMADD231PD %s, %s, %s", g.v(1), g.v(1), g.v(0))
+		g.p("ADDQ R11, AX")
+		g.p("INCQ R13")
+		g.p("CMPQ R13, R12")
+		g.lj("JLT", label)
+		g.stm(0, mask, at("(DI)"))
+	})
 	g.ret()
 }
 
 func diffDots(g *gen) {
-	g.text("diffDots", "n int, out *float64, a *float64, b *float64, s *float64, t *float64, d *float64", `
-sets out[0] to Σ (b_i − a_i)·(s_i − t_i) and out[1] to Σ (a_i + b_i)·d_i,
-n > 0, both summed lane by lane.
+	g.text("diffDots", "n int, a *float64, b *float64, s *float64, t *float64, d *float64) (diff, sum float64)", `
+returns Σ (b_i − a_i)·(s_i − t_i) and Σ (a_i + b_i)·d_i, n > 0, both summed
+lane by lane.
 
 SI: a, DI: b, DX: s, R9: t, R11: d. R10: vector in bytes, BX: entries left. The last
 entries are read under a mask: lanes off are zero in every factor.`)
 	g.load("n BX, a SI, b DI, s DX, t R9, d R11")
 	g.zero(0, 1)
-	g.sweep("", func(mask string) {
+	g.sweep(func(mask string) {
 		g.ldm(at("(SI)"), mask, 2)
 		g.ldm(at("(DI)"), mask, 3)
 		g.ldm(at("(DX)"), mask, 4)
@@ -140,9 +137,8 @@ entries are read under a mask: lanes off are zero in every factor.`)
 	})
 	g.laneSum(0, 2)
 	g.laneSum(1, 2)
-	g.p("MOVQ %s, DI", g.a("out"))
-	g.p("VMOVSD X0, (DI)")
-	g.p("VMOVSD X1, 8(DI)")
+	g.p("VMOVSD X0, %s", g.a("diff"))
+	g.p("VMOVSD X1, %s", g.a("sum"))
 	g.ret()
 }
 
@@ -154,7 +150,7 @@ DI: x. R10: vector in bytes, BX: entries left. The last entries are read and
 written under a mask.`)
 	g.load("n BX, x DI")
 	g.broadcast("alpha", 0)
-	g.sweep("", func(mask string) {
+	g.sweep(func(mask string) {
 		g.ldm(at("(DI)"), mask, 1)
 		g.p("VMULPD %s, %s, %s", g.v(0), g.v(1), g.v(1))
 		g.stm(1, mask, at("(DI)"))
@@ -172,7 +168,7 @@ mask: lanes off are zero.`)
 	g.load("n BX, x SI")
 	g.p("VBROADCASTSD ·magnitude(SB), %s", g.v(3))
 	g.zero(0, 1, 4)
-	g.sweep("", func(mask string) {
+	g.sweep(func(mask string) {
 		g.ldm(at("(SI)"), mask, 2)
 		g.p("VFMADD231PD %s, %s, %s", g.v(2), g.v(4), g.v(1))
 		g.p("VANDPD %s, %s, %s", g.v(3), g.v(2), g.v(2))

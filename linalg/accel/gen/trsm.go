@@ -2,14 +2,6 @@ package main
 
 import "fmt"
 
-func trsm(g *gen) {
-	trsmPanel(g)
-	invertPanel(g)
-	backPanel(g)
-	trsmRows(g)
-	trsmRow(g)
-}
-
 func trsmPanel(g *gen) {
 	w := g.w
 	g.text("trsmPanel", "n int, y *float64, nv int, l *float64, ldl int", fmt.Sprintf(`
@@ -33,23 +25,7 @@ of the tile of L, R12: row k of Y, R14: k, counted down.`, w*panelVectors, g.row
 	g.p("LEAQ (R8)(R8*2), R9")
 	g.p("MOVQ DI, DX")
 	g.p("XORQ R11, R11")
-	g.p("CMPQ R10, $2")
-	g.lj("JLT", "v1m"+fmt.Sprint(g.rowHeights()[0]))
-	g.lj("JEQ", "v2m"+fmt.Sprint(g.rowHeights()[0]))
-	for nv := 3; nv >= 1; nv-- {
-		for i, mr := range g.rowHeights() {
-			next := fmt.Sprintf("v%dm%d", nv, mr/2)
-			if mr == 1 {
-				next = "done"
-			}
-			trsmTile(g, mr, nv, next, i == 0, false)
-		}
-		if nv > 1 {
-			g.lj("JMP", "done")
-		}
-	}
-	g.l("done")
-	g.ret()
+	g.tiles("R10", func(mr, nv int, next string, again bool) { trsmTile(g, mr, nv, next, again, false) })
 }
 
 // trsmTile is a tile of trsmPanel or, with unit, of invertPanel.
@@ -68,11 +44,7 @@ func trsmTile(g *gen, mr, nv int, next string, again, unit bool) {
 		g.p("CMPQ R11, $%d", nv*w)
 		g.lj("JGE", name+"z")
 	}
-	for r := range mr {
-		for j := range nv {
-			g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
-		}
-	}
+	g.loadRows("DX", mr, nv, 0)
 	if unit {
 		g.l(name + "z")
 	}
@@ -83,14 +55,9 @@ func trsmTile(g *gen, mr, nv int, next string, again, unit bool) {
 	g.p("MOVQ DI, R12")
 	sum := func(label string, nv, all int) {
 		g.l(label)
-		for j := range nv {
-			g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
-		}
+		g.loadRows("R12", 1, nv, rb)
 		for r := range mr {
-			g.p("VBROADCASTSD %s, %s", rowAddr(r, "AX", "BX", "R8", "R9"), g.v(rbc))
-			for j := range nv {
-				g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*all+j))
-			}
+			g.fma("VFNMADD231PD", rowAddr(r, "AX", "BX", "R8", "R9"), rb, rbc, r*all, nv)
 		}
 		g.p("ADDQ $8, AX")
 		if mr == 8 {
@@ -126,16 +93,9 @@ func trsmTile(g *gen, mr, nv int, next string, again, unit bool) {
 		at := fmt.Sprintf("%d%s", 8*r, rowAddr(r, "AX", "BX", "R8", "R9"))
 		g.p("VMOVSD ·one(SB), %s", x(rb))
 		g.p("VDIVSD %s, %s, %s", at, x(rb), x(rb))
-		g.p("VBROADCASTSD %s, %s", x(rb), g.v(rbc))
-		for j := range nv {
-			g.p("VMULPD %s, %s, %s", g.v(rbc), g.v(r*nv+j), g.v(r*nv+j))
-			g.p("VMOVUPD %s, %d(DX)", g.v(r*nv+j), r*row+8*w*j)
-		}
+		g.scaleRow(r, nv, rb, rbc)
 		for s := r + 1; s < mr; s++ {
-			g.p("VBROADCASTSD %d%s, %s", 8*r, rowAddr(s, "AX", "BX", "R8", "R9"), g.v(rbc))
-			for j := range nv {
-				g.p("VFNMADD231PD %s, %s, %s", g.v(r*nv+j), g.v(rbc), g.v(s*nv+j))
-			}
+			g.fma("VFNMADD231PD", fmt.Sprintf("%d%s", 8*r, rowAddr(s, "AX", "BX", "R8", "R9")), r*nv, rbc, s*nv, nv)
 		}
 	}
 	g.p("SUBQ $%d, CX", mr)
@@ -165,13 +125,7 @@ Registers as in trsmPanel, R13: scratch.`, w*panelVectors, w*panelVectors-1, w))
 	g.p("LEAQ (R8)(R8*2), R9")
 	g.p("MOVQ DI, DX")
 	g.p("XORQ R11, R11")
-	for i, mr := range g.rowHeights() {
-		next := fmt.Sprintf("v%dm%d", panelVectors, mr/2)
-		if mr == 1 {
-			next = "done"
-		}
-		trsmTile(g, mr, panelVectors, next, i == 0, true)
-	}
+	g.heights(panelVectors, func(mr, nv int, next string, again bool) { trsmTile(g, mr, nv, next, again, true) })
 	g.l("done")
 	g.ret()
 }
@@ -198,23 +152,7 @@ the triangle.`))
 	g.p("SHLQ $3, R8")
 	g.p("LEAQ (R8)(R8*2), R9")
 	g.p("XORQ R11, R11")
-	g.p("CMPQ R10, $2")
-	g.lj("JLT", "v1m"+fmt.Sprint(g.rowHeights()[0]))
-	g.lj("JEQ", "v2m"+fmt.Sprint(g.rowHeights()[0]))
-	for nv := 3; nv >= 1; nv-- {
-		for i, mr := range g.rowHeights() {
-			next := fmt.Sprintf("v%dm%d", nv, mr/2)
-			if mr == 1 {
-				next = "done"
-			}
-			backTile(g, mr, nv, next, i == 0)
-		}
-		if nv > 1 {
-			g.lj("JMP", "done")
-		}
-	}
-	g.l("done")
-	g.ret()
+	g.tiles("R10", func(mr, nv int, next string, again bool) { backTile(g, mr, nv, next, again) })
 }
 
 func backTile(g *gen, mr, nv int, next string, again bool) {
@@ -230,24 +168,15 @@ func backTile(g *gen, mr, nv int, next string, again bool) {
 	g.p("MOVQ R8, BX")
 	g.p("IMULQ $-%d, BX", mr)
 	g.p("LEAQ (AX)(BX*1), SI")
-	for r := range mr {
-		for j := range nv {
-			g.p("VMOVUPD %d(DX), %s", r*row+8*w*j, g.v(r*nv+j))
-		}
-	}
+	g.loadRows("DX", mr, nv, 0)
 	g.p("LEAQ %d(DX), R12", mr*row)
 	g.p("MOVQ R11, R14")
 	g.p("TESTQ R14, R14")
 	g.lj("JLE", name+"t")
 	g.l(name + "k")
-	for j := range nv {
-		g.p("VMOVUPD %d(R12), %s", 8*w*j, g.v(rb+j))
-	}
+	g.loadRows("R12", 1, nv, rb)
 	for r := range mr {
-		g.p("VBROADCASTSD %d(AX), %s", 8*r, g.v(rbc))
-		for j := range nv {
-			g.p("VFNMADD231PD %s, %s, %s", g.v(rb+j), g.v(rbc), g.v(r*nv+j))
-		}
+		g.fma("VFNMADD231PD", fmt.Sprintf("%d(AX)", 8*r), rb, rbc, r*nv, nv)
 	}
 	g.p("ADDQ R8, AX")
 	g.p("ADDQ $%d, R12", row)
@@ -262,16 +191,9 @@ func backTile(g *gen, mr, nv int, next string, again bool) {
 		at := rowAddr(r, "SI", "BX", "R8", "R9")
 		g.p("VMOVSD ·one(SB), %s", x(rb))
 		g.p("VDIVSD %d%s, %s, %s", 8*r, at, x(rb), x(rb))
-		g.p("VBROADCASTSD %s, %s", x(rb), g.v(rbc))
-		for j := range nv {
-			g.p("VMULPD %s, %s, %s", g.v(rbc), g.v(r*nv+j), g.v(r*nv+j))
-			g.p("VMOVUPD %s, %d(DX)", g.v(r*nv+j), r*row+8*w*j)
-		}
+		g.scaleRow(r, nv, rb, rbc)
 		for s := r - 1; s >= 0; s-- {
-			g.p("VBROADCASTSD %d%s, %s", 8*s, at, g.v(rbc))
-			for j := range nv {
-				g.p("VFNMADD231PD %s, %s, %s", g.v(r*nv+j), g.v(rbc), g.v(s*nv+j))
-			}
+			g.fma("VFNMADD231PD", fmt.Sprintf("%d%s", 8*s, at), r*nv, rbc, s*nv, nv)
 		}
 	}
 	g.p("SUBQ $%d, CX", mr)
@@ -379,20 +301,25 @@ func (g *gen) rowSolve(rows int) {
 	w, sum := g.w, g.rowSums()
 	g.c("The triangle, a row at a time up to the diagonal.")
 	g.p("LEAQ (R13)(R11*1), R12")
-	if g.wide() {
-		g.p("MOVL $1, R8")
-		for r := range w {
-			g.p("KMOVW R8, K7")
-			g.p("VMOVUPD.Z (R12), K7, Z%d", r)
-			if r < w-1 {
-				g.p("LEAQ 1(R8)(R8*1), R9")
-				g.p("MOVQ R12, CX")
-				g.p("ADDQ %s, CX", g.a("ldl"))
-				g.p("CMPQ R14, $%d", r+1)
-				g.p("CMOVQGT R9, R8")
-				g.p("CMOVQGT CX, R12")
-			}
+	// The mask of a row, what it is made of in R8, and that of one lane more.
+	one, set, more, lanes := "MOVL $1, R8", "KMOVW R8, K7", "LEAQ 1(R8)(R8*1), R9", "K7"
+	if !g.wide() {
+		one, set, more, lanes = "LEAQ ·lanes+24(SB), R8", "VMOVUPD (R8), Y15", "LEAQ -8(R8), R9", "Y15"
+	}
+	g.p("%s", one)
+	for r := range w {
+		g.p("%s", set)
+		g.ldm("(R12)", lanes, r)
+		if r < w-1 {
+			g.p("%s", more)
+			g.p("MOVQ R12, CX")
+			g.p("ADDQ %s, CX", g.a("ldl"))
+			g.p("CMPQ R14, $%d", r+1)
+			g.p("CMOVQGT R9, R8")
+			g.p("CMOVQGT CX, R12")
 		}
+	}
+	if g.wide() {
 		g.p("MOVL $0x80, R8")
 		g.p("KMOVW R8, K7")
 		g.c("The diagonal, and its reciprocals.")
@@ -401,19 +328,6 @@ func (g *gen) rowSolve(rows int) {
 			g.p("VMOVAPD Z%d, K%d, Z16", r, r)
 		}
 	} else {
-		g.p("LEAQ ·lanes+24(SB), R8")
-		for r := range w {
-			g.p("VMOVUPD (R8), Y15")
-			g.p("VMASKMOVPD (R12), Y15, Y%d", r)
-			if r < w-1 {
-				g.p("LEAQ -8(R8), R9")
-				g.p("MOVQ R12, CX")
-				g.p("ADDQ %s, CX", g.a("ldl"))
-				g.p("CMPQ R14, $%d", r+1)
-				g.p("CMOVQGT R9, R8")
-				g.p("CMOVQGT CX, R12")
-			}
-		}
 		g.c("The diagonal, and its reciprocals.")
 		g.p("VBLENDPD $0xE, Y1, Y0, Y8")
 		g.p("VBLENDPD $0xC, Y2, Y8, Y8")
@@ -431,13 +345,7 @@ func (g *gen) rowSolve(rows int) {
 	g.p("MOVQ $%d, R8", w)
 	g.p("CMPQ R14, R8")
 	g.p("CMOVQLT R14, R8")
-	mask := ""
-	if g.wide() {
-		// K7 is made again below.
-		mask = g.laneMask("R8", "R9", 7, 0)
-	} else {
-		mask = g.laneMask("R8", "R9", 0, 15)
-	}
+	mask := g.laneMask("R8", "R9", 7, 15) // K7 is made again below
 	for r := range rows {
 		g.ldm(fmt.Sprintf("(%s)(R11*1)", dotA[r]), mask, t)
 		g.p("VSUBPD %s, %s, %s", g.v(sum+r), g.v(t), g.v(sum+r))
@@ -484,7 +392,7 @@ func (g *gen) rowSolve(rows int) {
 	g.lj("JMP", "next")
 	g.l("last")
 	if g.wide() {
-		mask = g.laneMask("R8", "R9", 7, 0)
+		mask = g.laneMask("R8", "R9", 7, 15)
 	}
 	for r := range rows {
 		g.stm(sum+r, mask, fmt.Sprintf("(%s)(R11*1)", dotA[r]))

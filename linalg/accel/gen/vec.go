@@ -2,19 +2,6 @@ package main
 
 import "fmt"
 
-func vec(g *gen) {
-	dot(g)
-	axpy(g)
-	axpy4(g)
-	diffDots(g)
-	scale(g)
-	magnitude(g)
-	radial(g, false)
-	radial(g, true)
-	poleSum(g)
-	addSquares(g)
-}
-
 // laneSum adds the lanes of register a, the last step of every sum over lanes.
 func (g *gen) laneSum(a, tmp int) {
 	if g.wide() {

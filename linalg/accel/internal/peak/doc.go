@@ -1,4 +1,0 @@
-//go:build !(amd64 && gc && !purego && !noasm)
-
-// Package peak is empty on this platform.
-package peak
