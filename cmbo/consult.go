@@ -124,11 +124,8 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 // view returns how the surrogate sees values, which may bring low ones closer together, and the logarithm of the
 // steepest slope back.
 func (m consulted) view() (low scaling.Low, steepest float64) {
-	if s, ok := m.Surrogate.(plainRun); ok {
+	if s, ok := m.Surrogate.(interface{ Seeing() (scaling.Low, float64) }); ok {
 		return s.Seeing()
-	}
-	if r, ok := m.Surrogate.(*hierarchicalRun); ok {
-		return r.Seeing()
 	}
 	return low, 0
 }

@@ -130,15 +130,14 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 		return factor{}, err
 	}
 	logs := make([]float64, n) // of costs
+	for i, c := range g.cost {
+		logs[i] = math.Log(c)
+	}
 	if modelled {
 		if err := r.model.logCost(ctx, logs, x, &f); err != nil {
 			return factor{}, err
 		}
 		g.cost = exps(logs)
-	} else {
-		for i, c := range g.cost {
-			logs[i] = math.Log(c)
-		}
 	}
 	affords := make([]float64, n) // logarithms of probabilities
 	if o.config.budget > 0 {

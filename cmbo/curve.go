@@ -238,12 +238,9 @@ func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, erro
 	u.look(o.model, &scale)
 	// The deviation of the value of a point drawn at random.
 	fit := scaling.Fit(scaling.ZScore, mean)
-	var within float64
-	for _, v := range variance {
-		within += v / float64(len(variance))
-	}
-	spread := 0.0
-	for _, z := range fit.Z {
+	var within, spread float64
+	for i, z := range fit.Z {
+		within += variance[i] / float64(len(variance))
 		spread += z * z / float64(len(fit.Z))
 	}
 	u.scale, u.known = past.Scale(fit.Shift, math.Sqrt(fit.Scale*fit.Scale*spread+within), u.low), true

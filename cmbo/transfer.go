@@ -327,20 +327,19 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 	}
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
-	if slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
-		if t.Values >= verdictValues {
-			if mean := x.PriorMean(); mean != nil {
-				mean = among(mean, told)
-				t.ranked = ranks(mean, y, 1)
-				if half := better(y); ranks(among(mean, half), among(y, half), 1) {
-					t.better = 1
-				} else if ranks(mean, y, -1) {
-					t.better = -1
-				}
-			}
-		}
-		t.Verdict = t.verdict(y)
+	if !slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
+		return t
 	}
+	if mean := x.PriorMean(); mean != nil && t.Values >= verdictValues {
+		mean = among(mean, told)
+		t.ranked = ranks(mean, y, 1)
+		if half := better(y); ranks(among(mean, half), among(y, half), 1) {
+			t.better = 1
+		} else if ranks(mean, y, -1) {
+			t.better = -1
+		}
+	}
+	t.Verdict = t.verdict(y)
 	return t
 }
 

@@ -209,10 +209,7 @@ const fewest = 5
 // Known reports whether enough curves have passed the step.
 func (l Law) Known() bool { return l.n >= fewest }
 
-// End returns the mean and the variance of the end of a curve with a value at the step.
-func (l Law) End(v float64) (mean, variance float64) { return l.to.raw(l.end(v)) }
-
-// end is End as the scale's Low sees it.
+// end returns the mean and the variance of the end of a curve with a value at the step, as the scale's Low sees it.
 func (l Law) end(v float64) (mean, variance float64) {
 	z := l.to.To(v) - l.v
 	m := l.to.back(l.y + l.slope*z)
@@ -220,7 +217,7 @@ func (l Law) end(v float64) (mean, variance float64) {
 }
 
 // Evidence returns what the value alone says of the end, as a measurement of the end with
-// an error variance: times the normal distribution of all ends it gives that of [Law.End].
+// an error variance: times the normal distribution of all ends it gives that of end.
 // ok is false if it says less than that distribution.
 func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
 	mean, after := l.end(v)

@@ -27,6 +27,9 @@ func draw(r *rand.Rand, n, steps int, shift, unit float64) []Curve {
 	return cs
 }
 
+// End is end in the unit of values.
+func (l Law) End(v float64) (mean, variance float64) { return l.to.raw(l.end(v)) }
+
 func ends(cs []Curve) []float64 {
 	var y []float64
 	for _, c := range cs {

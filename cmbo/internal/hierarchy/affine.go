@@ -10,14 +10,14 @@ type affinePrior struct {
 	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail and, where s < 0, reversed
 	logScale, logScaleVar float64 // ln |s|, likewise
 	exact                 bool    // a is 0 and s is 1, all else being 0
+	far                   float64 // how far the values told lie from shift: the widest deviation of a is no smaller
 	s                     *Settings
 }
 
 // The grid of scales.
 const (
 	scaleStep    = 0.155 // of ln s
-	maxNodes     = 65
-	coarseValues = 64 // that scaleStep is narrow enough for
+	coarseValues = 64    // that scaleStep is narrow enough for
 )
 
 // minScaleVariance is that of ln s where tasks agree: they do not bind another one wholly. With a smaller
@@ -138,7 +138,7 @@ func (p *affinePrior) span(y []float64) (lo, hi float64) {
 	reach := min(3*math.Sqrt(p.logScaleVar), math.Log(maxRatio))
 	lo, hi = p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
 	// A spread of next to nothing counts as none: the squares of its scales are no numbers.
-	if l := math.Log(deviation(y)); l > p.logScale-3*math.Log(maxRatio) {
+	if l := math.Log(deviation(y)); l > -3*math.Log(maxRatio) {
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
 	} else if len(y) > 1 {
 		lo = p.logScale
@@ -151,17 +151,18 @@ func (p *affinePrior) span(y []float64) (lo, hi float64) {
 //
 // Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over
 // nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes
-// come closer as 1/√t, which keeps it below .004 as long as maxNodes suffice.
+// come closer as 1/√t, which keeps it below .004.
 func (p *affinePrior) nodes(lo, hi float64, values int, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}
 	}
 	sd := math.Sqrt(p.logScaleVar)
 	closer := math.Sqrt(max(float64(values)/coarseValues, 1))
-	n := min(max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25), int(closer*maxNodes))
+	n := max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25)
 	out := make([]node, 0, 2*n)
 	var total float64
-	wide, share := max(math.Log(p.s.Wide), 2*sd), p.s.OtherUnits
+	// In another unit the values show which: were it a tail that says so, it would hold the scale and not they.
+	wide, share := max(math.Log(p.s.Wide), 2*sd, hi-p.logScale-2, p.logScale-lo-2), p.s.OtherUnits
 	for i := range n {
 		l := lo + (hi-lo)*float64(i)/float64(n-1)
 		d := l - p.logScale
@@ -208,7 +209,7 @@ func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 	return [numAlternatives]alternative{
 		near:   {p.shift, p.shiftVar, math.Log1p(-tail - s.OtherUnits)},
 		wide:   {p.shift, p.shiftVar * s.Wide * s.Wide, math.Log(tail)},
-		widest: {p.shift, p.shiftVar * s.Widest * s.Widest, math.Log(s.OtherUnits)},
+		widest: {p.shift, max(p.shiftVar*s.Widest*s.Widest, p.far*p.far), math.Log(s.OtherUnits)},
 	}
 }
 

@@ -112,16 +112,16 @@ func TestAffineNodes(t *testing.T) {
 		n      int
 	}{
 		"no value":      {0.2, nil, -1.9, 1.8, 25},
-		"wide":          {3, nil, -9, 9, 65},
+		"wide":          {3, nil, -9, 9, 118},
 		"of a width":    {1.5, nil, -4.5, 4.5, 60},
-		"unbounded":     {1e3, nil, -math.Log(maxRatio), math.Log(maxRatio), 65},
+		"unbounded":     {1e3, nil, -math.Log(maxRatio), math.Log(maxRatio), 1487},
 		"equal":         {0.2, []float64{4, 4}, 0, 1.8, 25},
 		"one":           {0.2, []float64{4}, -1.9, 1.8, 25},
 		"near":          {0.2, []float64{-3, 3}, -1.9, 2, 27},
 		"small":         {0.2, []float64{-3e-2, 3e-2}, math.Log(1e-2) - 1.5, 1.8, 53},
 		"large":         {0.2, []float64{-300, 300}, -1.9, math.Log(100) + 2, 56},
 		"many":          {0.2, many(256, -3, 3), -1.9, 2, 52},
-		"many and wide": {3, many(256, -3, 3), -9, 9, 130},
+		"many and wide": {3, many(256, -3, 3), -9, 9, 234},
 	} {
 		p.logScaleVar = c.sd * c.sd
 		out := nodesOf(&p, c.y, 0)
@@ -129,7 +129,7 @@ func TestAffineNodes(t *testing.T) {
 		log := func(i int) float64 { return out[i].logS2 / 2 }
 		require.InDelta(t, p.logScale+c.lo, log(0), 1e-12, name)
 		require.InDelta(t, p.logScale+c.hi, log(c.n-1), 1e-12, name)
-		wide := max(math.Log(s.Wide), 2*c.sd)
+		wide := max(math.Log(s.Wide), 2*c.sd, c.hi-2, -c.lo-2)
 		density := func(l float64) float64 {
 			d := l - p.logScale
 			return (1-s.OtherUnits)*special.NormPDF(d/c.sd)/c.sd + s.OtherUnits*special.NormPDF(d/wide)/wide

@@ -21,10 +21,10 @@ type Moments struct {
 
 // carried is a task's points, carried to the grid, and its values.
 type carried struct {
-	*located
-	z    []float64
-	rest *linalg.Sym // covariance of e, with the noise variances on the diagonal
-	log  float64     // of the likelihood of the values that these stand for over theirs: see concentrate
+	*located // without points where it was concentrated
+	z        []float64
+	rest     *linalg.Sym // covariance of e, with the noise variances on the diagonal
+	log      float64     // of the likelihood of the values that these stand for over theirs: see concentrate
 }
 
 // carryTask carries a task to the grid.
@@ -95,9 +95,8 @@ func (g *grid) concentrate(c *carried) (*carried, error) {
 		return nil, err
 	}
 	chol.SolveLowerVecTo(y, y)
-	out := &carried{located: &located{idx: make([][]int, size), w: make([][]float64, size)}, z: y, rest: linalg.NewSym(size, nil)}
+	out := &carried{located: &located{idx: make([][]int, size), w: make([][]float64, size)}, z: y, rest: g.identity()}
 	out.log = -0.5 * (linalg.Dot(r, r) - linalg.Dot(y, y) + log + float64(n-size)*math.Log(2*math.Pi))
-	out.rest.AddDiag(1)
 	all := make([]int, size)
 	var upper linalg.Dense
 	upper.CopyTrans(chol.Lower())
@@ -245,11 +244,15 @@ func EM(
 	return m, logs, err
 }
 
-// carryTasks carries tasks to the grid.
+// carryTasks carries tasks to the grid, and concentrates those with more points than it has: one by one, as
+// the covariances of a long one take far more memory than what comes of them.
 func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*carried, error) {
 	on := make([]*carried, len(tasks))
 	return on, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		if on[i], err = g.carryTask(&tasks[i]); err != nil {
+		if on[i], err = g.carryTask(&tasks[i]); err == nil && on[i].len() > longFrom*g.len() {
+			on[i], err = g.concentrate(on[i])
+		}
+		if err != nil {
 			return fmt.Errorf("task %q: %w", tasks[i].ID, err)
 		}
 		return nil
@@ -267,13 +270,9 @@ func (g *grid) expectMaximize(
 	m.Cov.Copy(start.Cov)
 	points := 0 // of tasks that are not concentrated, whose dual form would take more
 	for _, t := range tasks {
-		if t.len() <= longFrom*size {
+		if t.x != nil {
 			points += t.len()
 		}
-	}
-	tasks, err := g.concentrated(ctx, tasks, workers)
-	if err != nil {
-		return m, nil, err
 	}
 	f, maximize := primal, g.maximize
 	if points > dualFrom*size {
@@ -290,17 +289,6 @@ func (g *grid) expectMaximize(
 		maximize(&m, all.s, all.u, float64(len(tasks)), shrink)
 	}
 	return m, logs, nil
-}
-
-// concentrated returns the tasks, those with more points than the grid concentrated.
-func (g *grid) concentrated(ctx context.Context, tasks []*carried, workers int) ([]*carried, error) {
-	tasks = slices.Clone(tasks)
-	return tasks, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		if tasks[i].len() > longFrom*g.len() {
-			tasks[i], err = g.concentrate(tasks[i])
-		}
-		return err
-	})
 }
 
 // sums are tallies of parts of the tasks, and the memory to make them.
@@ -410,14 +398,16 @@ func (e *estep) posteriorMean(c *carried, m Moments, mean float64) ([]float64, e
 // posteriorMeans returns the means on the grid that tasks leave of the population's, by task.
 func (m *Model) posteriorMeans(ctx context.Context, tasks []Task) ([][]float64, error) {
 	workers := m.settings.Workers
-	on, err := m.grid.carryTasks(ctx, tasks, workers)
-	if err != nil {
-		return nil, err
-	}
-	means, memory := make([][]float64, len(on)), make([]estep, parallel.Workers(workers, len(on)))
-	return means, parallel.For(ctx, workers, len(on), func(w, i int) (err error) {
-		means[i], err = memory[w].posteriorMean(on[i], m.pop, m.grid.base.Mean)
-		return err
+	means, memory := make([][]float64, len(tasks)), make([]estep, parallel.Workers(workers, len(tasks)))
+	return means, parallel.For(ctx, workers, len(tasks), func(w, i int) error {
+		on, err := m.grid.carryTask(&tasks[i])
+		if err == nil {
+			means[i], err = memory[w].posteriorMean(on, m.pop, m.grid.base.Mean)
+		}
+		if err != nil {
+			return fmt.Errorf("task %q: %w", tasks[i].ID, err)
+		}
+		return nil
 	})
 }
 

@@ -27,6 +27,7 @@ type grid struct {
 	row        map[string]int // of a grid point, by its coordinates
 	neighbours int            // grid points that carry a point off the grid
 	factor     func() (*linalg.Cholesky, error)
+	identity   func() *linalg.Sym // of its size, which concentrated tasks share
 }
 
 func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
@@ -37,6 +38,11 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 		c := new(linalg.Cholesky)
 		_, err := c.FactorizeJitter(g.gram, gaussian.MaxJitter)
 		return c, err
+	})
+	g.identity = sync.OnceValue(func() *linalg.Sym {
+		one := linalg.NewSym(n, nil)
+		one.AddDiag(1)
+		return one
 	})
 	for i := range n {
 		g.row[points.Key(z.Row(i))] = i

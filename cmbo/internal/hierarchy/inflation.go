@@ -76,11 +76,7 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	if told == 0 {
 		return nil, nil
 	}
-	order, y, given := make([]int, n), make([]float64, n), make([]float64, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(t.Z[b], t.Z[a]) })
+	order, y, given := falling(t.Z[:n]), make([]float64, n), make([]float64, n)
 	for i, k := range order {
 		y[i] = t.Shift + t.Scale*t.Z[k]
 		if t.Noise != nil {
@@ -98,10 +94,11 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	if err := r.Predict(ctx, mean, sd, points.Pick(t.X, order[told:])); err != nil {
 		return nil, err
 	}
-	of, noise := m.lowOf(y[:told], r.best(y[:told], given)), r.NoiseVariance()
+	of, noise := m.lowOf(y[:told], r.best(y[:told], given)), r.noiseInUnit()
 	for i, v := range mean {
-		if variance := sd[i]*sd[i] + cmp.Or(given[told+i], noise); v < of.Knee && variance > 0 {
-			low = append(low, lowValue{(v - of.Knee) / of.Near, math.Sqrt(variance) / of.Near, (y[told+i] - of.Knee) / of.Near})
+		d := sd[i] / r.u // whose square is a number
+		if variance := d*d + cmp.Or(given[told+i]/r.u/r.u, noise); v < of.Knee && variance > 0 {
+			low = append(low, lowValue{(v - of.Knee) / of.Near, math.Sqrt(variance) / (of.Near / r.u), (y[told+i] - of.Knee) / of.Near})
 		}
 	}
 	return low, nil

@@ -145,3 +145,24 @@ func TestInflationBounds(t *testing.T) {
 		require.InDeltaSlice(t, []float64{tt.depth, tt.inflation}, []float64{m.depth, m.inflation}, 1e-12, tt)
 	}
 }
+
+// What replays show does not depend on the unit of the values, however small.
+func TestInflateInSmallUnits(t *testing.T) {
+	s := DefaultSettings(2)
+	s.Steps = 4
+	var want float64
+	for _, unit := range []float64{1, 0x1p-600} {
+		tasks := makeTasks(3, 12, 40, 2, 0, 1)
+		for i := range tasks {
+			tasks[i].Shift *= unit
+			tasks[i].Scale *= unit
+		}
+		m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
+		require.NoError(t, m.Inflate(ctx))
+		require.Greater(t, m.depth, 1.1)
+		if want == 0 {
+			want = m.depth
+		}
+		require.InDelta(t, want, m.depth, 1e-9)
+	}
+}

@@ -32,14 +32,13 @@ type Model struct {
 
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.
 func newModel(tasks []Task, total int64, s *Settings) *Model {
-	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, depth: 1, settings: *s, related: newRelated(tasks)}
-	if !s.Compress {
-		return m
-	}
+	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, depth: 1, settings: *s}
 	some := 0.0
-	for i := range tasks {
-		t := &tasks[i]
-		if near := scaling.NearOf(t.Z[:len(t.Z)-t.Failed]); near > 0 {
+	for _, t := range tasks {
+		if len(t.Context) > 0 {
+			m.related = new(related)
+		}
+		if near := scaling.NearOf(t.Z[:len(t.Z)-t.Failed]); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}
@@ -89,23 +88,16 @@ func learnOn(ctx context.Context, tasks []Task, g *grid, o *Settings) (*Model, e
 // sample returns n tasks, all if there are not more, in the order of their IDs: those whose
 // IDs draw the smallest numbers, so that the order the tasks come in does not matter.
 func sample(tasks []Task, n int, seed uint64, label string) []Task {
-	type drawn struct {
-		Task
-		number uint64
+	out := slices.Clone(tasks)
+	if len(out) > n {
+		drawn := make(map[string]uint64, len(out))
+		for _, t := range out {
+			drawn[t.ID] = rng.Stream(seed, label+":"+t.ID).Uint64()
+		}
+		slices.SortFunc(out, func(a, b Task) int { return cmp.Compare(drawn[a.ID], drawn[b.ID]) })
+		out = out[:n]
 	}
-	all := make([]drawn, len(tasks))
-	for i, t := range tasks {
-		all[i] = drawn{t, rng.Stream(seed, label+":"+t.ID).Uint64()}
-	}
-	if len(all) > n {
-		slices.SortFunc(all, func(a, b drawn) int { return cmp.Compare(a.number, b.number) })
-		all = all[:n]
-	}
-	slices.SortFunc(all, func(a, b drawn) int { return cmp.Compare(a.ID, b.ID) })
-	out := make([]Task, len(all))
-	for i := range all {
-		out[i] = all[i].Task
-	}
+	slices.SortFunc(out, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }
 

@@ -19,8 +19,12 @@ import (
 func carryAll(t *testing.T, tasks []Task, z *linalg.Dense, neighbours int) (*grid, []*carried) {
 	t.Helper()
 	g := newGrid(fixedBase(2), z, neighbours)
-	on, err := g.carryTasks(ctx, tasks, 1)
-	require.NoError(t, err)
+	on := make([]*carried, len(tasks))
+	for i := range tasks {
+		var err error
+		on[i], err = g.carryTask(&tasks[i])
+		require.NoError(t, err)
+	}
 	return g, on
 }
 
@@ -107,6 +111,18 @@ func TestConcentrate(t *testing.T) {
 					assert.InDelta(t, sums[0].s.At(i, j), sums[1].s.At(i, j), tol*max(1, math.Abs(sums[0].s.At(i, j))), "%d %d", i, j)
 				}
 			}
+		}
+	}
+}
+
+// No task that is carried keeps a matrix of its own points where these are more than the grid's.
+func TestCarriedTasksAreNoLargerThanTheGrid(t *testing.T) {
+	g := newGrid(fixedBase(2), uniform(rng.Stream(1, t.Name()), 9, 2), 4)
+	for n, want := range map[int]int{5: 5, 9: 9, 40: 9} {
+		on, err := g.carryTasks(ctx, makeTasks(1, 2, n, 2, 0, 1), 1)
+		require.NoError(t, err)
+		for _, c := range on {
+			require.Equal(t, want, c.rest.Dim())
 		}
 	}
 }

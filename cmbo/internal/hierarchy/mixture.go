@@ -130,7 +130,8 @@ func (r *Run) restart() {
 
 func (r *Run) forgetPending() {
 	for _, f := range r.bound {
-		f.pending, f.ahead = crossings{}, nil
+		f.pending = crossings{}
+		clear(f.ahead)
 	}
 	r.pending, r.values = nil, nil
 	for _, k := range r.all {
@@ -143,14 +144,19 @@ func (r *Run) forgetPending() {
 // exact, and it is found for scales a step apart, on both sides of the likeliest. At the mean of those the
 // members are weighed, and the evidence of the other nodes is corrected by what it lacks there.
 func (r *Run) settle(ctx context.Context, known bool) error {
-	r.exact = nil
+	r.exact, r.affine.far = nil, 0
+	for _, z := range r.z {
+		if !r.affine.exact {
+			r.affine.far = max(r.affine.far, math.Abs(z-r.affine.shift))
+		}
+	}
 	if !known || r.affine.exact {
 		if known {
 			r.rescale(1)
 		}
 		return r.weigh(ctx)
 	}
-	const step, negligibly, most = 0.5, 20, 32 // of ln s; of logarithms of evidence, whose priors differ by less; scales
+	const step, negligibly, most = 0.5, 20, 16 // of ln s; of logarithms of evidence, whose priors differ by less; steps a way
 	lo, hi := r.affine.span(r.z)
 	exact := &exactly{}
 	at := func(l float64) (total float64, err error) {
@@ -177,13 +183,13 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 		}
 	}
 	for _, way := range []float64{-step, step} {
-		for l := start; way < 0 && l > lo+step/4 || way > 0 && l < hi-step/4; {
+		for l, n := start, 0; n < most && (way < 0 && l > lo+step/4 || way > 0 && l < hi-step/4); n++ {
 			l = min(max(l+way, lo), hi)
 			total, err := at(l)
 			if err != nil {
 				return err
 			}
-			if top = max(top, total); len(exact.at) >= 3 && total < top-negligibly || len(exact.at) == most {
+			if top = max(top, total); len(exact.at) >= 3 && total < top-negligibly {
 				break
 			}
 		}

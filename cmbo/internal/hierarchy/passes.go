@@ -63,14 +63,8 @@ func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
 
 // Equal reports whether p and q are the same to the bit.
 func (p *Pass) Equal(q *Pass) bool {
-	if p == q {
-		return true
-	}
 	var a, b codec.Encoder
-	if p.Encode(&a) == nil && q.Encode(&b) == nil {
-		return slices.Equal(a.Buf, b.Buf)
-	}
-	return false
+	return p == q || p.Encode(&a) == nil && q.Encode(&b) == nil && slices.Equal(a.Buf, b.Buf)
 }
 
 // Encode writes p as DecodePass reads it. It fails if the kernel has no description.

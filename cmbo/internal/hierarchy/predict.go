@@ -137,7 +137,7 @@ func (r *Run) workspaces(c *Candidates) []*workspace {
 	for i, b := range c.blocks {
 		f := r.bound[b]
 		if f == nil {
-			f = &workspace{located: b, posteriors: make(map[*member]*posterior)}
+			f = &workspace{located: b, posteriors: make(map[*member]*posterior), ahead: make(map[*member]*posterior)}
 		}
 		out[i], bound[b] = f, f
 	}

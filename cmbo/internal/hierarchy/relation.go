@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -104,19 +103,12 @@ const (
 	relationAsked  = 5    // points asked for first that are judged
 )
 
-// related are the relations of tasks, nil where they say nothing, found when first asked for.
+// related are the relations of tasks some of which have descriptors, nil where they say nothing, found when first
+// asked for.
 type related struct {
 	once         sync.Once
 	shape, level *Likeness
 	err          error
-}
-
-// newRelated returns the relation of tasks, nil where none has a descriptor.
-func newRelated(tasks []Task) *related {
-	if slices.ContainsFunc(tasks, func(t Task) bool { return len(t.Context) > 0 }) {
-		return new(related)
-	}
-	return nil
 }
 
 // Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found
@@ -308,11 +300,7 @@ func (r *Likeness) values(t int) []float64 {
 // one to some points.
 func (r *Likeness) asked() []float64 {
 	first := func(foretold, truth []float64) (sum float64) {
-		order := make([]int, len(foretold))
-		for j := range order {
-			order[j] = j
-		}
-		slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(foretold[b], foretold[a]) })
+		order := falling(foretold)
 		best := math.Inf(-1)
 		for _, j := range order[:min(relationAsked, len(order))] {
 			best = max(best, truth[j])

@@ -180,16 +180,14 @@ type Mass struct {
 }
 
 // Masses returns the posterior masses, which add up to 1: no transfer, where it has one, and the others.
-func (r *Run) Masses() []Mass {
-	var out []Mass
-	for _, k := range r.all {
-		i := slices.IndexFunc(out, func(m Mass) bool { return m.Transfers == k.transfers })
-		if i < 0 {
-			i = len(out)
+func (r *Run) Masses() (out []Mass) {
+	for i, k := range r.all { // in which those that transfer come last
+		if i == 0 || k.transfers != r.all[i-1].transfers {
 			out = append(out, Mass{Transfers: k.transfers})
 		}
-		out[i].Mass += k.mass
-		out[i].Reversed += k.mass * k.fit.reversed
+		m := &out[len(out)-1]
+		m.Mass += k.mass
+		m.Reversed += k.mass * k.fit.reversed
 	}
 	return out
 }
@@ -217,9 +215,12 @@ func (r *Run) PriorMean() []float64 {
 
 // NoiseVariance returns the mean noise variance of values that come without one, in
 // the values' units.
-func (r *Run) NoiseVariance() (variance float64) {
+func (r *Run) NoiseVariance() float64 { return r.noiseInUnit() * r.u * r.u }
+
+// noiseInUnit is the same in units of the run, whose squares are no smaller than numbers.
+func (r *Run) noiseInUnit() (variance float64) {
 	for _, k := range r.all {
 		variance += r.noise * k.mass * k.fit.all.s2
 	}
-	return variance * r.u * r.u
+	return variance
 }

@@ -159,7 +159,7 @@ func TestScalesOfEqualValues(t *testing.T) {
 func TestScalesOfManyValues(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	settings := DefaultSettings(1)
-	share, wide := settings.OtherUnits, math.Log(settings.Wide)
+	share := settings.OtherUnits
 	p := affinePrior{logScale: math.Log(3), logScaleVar: 0.5, shiftVar: 1, s: &settings}
 	for _, n := range []int{20, 100, 300, 1000} {
 		y := make([]float64, n)
@@ -168,7 +168,7 @@ func TestScalesOfManyValues(t *testing.T) {
 			y[i] = r.NormFloat64()
 			in.add(y[i], 1, 0, 1)
 		}
-		for _, k := range []float64{1, 1.03, 1.05, 1.08, 1.1, 1.13, 3, 1e4} {
+		for _, k := range []float64{1, 1.03, 1.05, 1.08, 1.1, 1.13, 3, 1e4, 1e-8, 1.1e20} {
 			scaled, in := slices.Clone(y), in
 			for i := range scaled {
 				scaled[i] *= k
@@ -176,6 +176,7 @@ func TestScalesOfManyValues(t *testing.T) {
 			in.yy, in.yu = in.yy*k*k, in.yu*k
 			nodes := nodesOf(&p, scaled, 0)
 			first, last := nodes[0].logS2/2, nodes[len(nodes)-1].logS2/2
+			wide := max(math.Log(settings.Wide), last-p.logScale-2, p.logScale-first-2)
 			fine := make([]node, 20001)
 			var total float64
 			for i := range fine {
@@ -1166,4 +1167,52 @@ func TestLowValuesOfARun(t *testing.T) {
 		require.Equal(t, wantSD, sd)
 		require.Equal(t, wantLog, log)
 	}
+}
+
+// In whatever unit a target comes, what is believed of it is the same, and so are its predictions, also where the
+// noise of values is given: seconds of the past may be nanoseconds.
+func TestAnyUnit(t *testing.T) {
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	for _, noise := range []float64{0, 0.1} {
+		for _, c := range [][2]float64{{5e9, 1e9}, {1e9, 1e5}, {1e12, 1e6}, {5e30, 1e30}, {0, 1e-12}, {1e9, 1}} {
+			r := rng.Stream(4, t.Name())
+			x, y, given := uniform(r, 15, 2), make([]float64, 15), make([]float64, 15)
+			for i := range y {
+				y[i], given[i] = c[0]+c[1]*family(r, x.Row(i), 1), noise*noise*c[1]*c[1]
+			}
+			run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+			require.NoError(t, run.Fit(ctx, x, y, given, nil))
+			for _, k := range run.Masses() {
+				require.Equal(t, k.Transfers, k.Mass > 0.5, "%v: %v", c, k)
+			}
+			at, mean, sd := uniform(r, 50, 2), make([]float64, 50), make([]float64, 50)
+			require.NoError(t, run.Predict(ctx, mean, sd, at))
+			var square float64
+			for i := range mean {
+				z := (mean[i] - c[0] - c[1]*family(r, at.Row(i), 1)) / sd[i]
+				square += z * z / 50
+			}
+			require.Less(t, square, 3.0, "%v", c)
+		}
+	}
+}
+
+// However little values say of a scale, its evidence is computed for a bounded number of them.
+func TestScalesAreBounded(t *testing.T) {
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	m.affine.logScaleVar = 900
+	r := rng.Stream(4, t.Name())
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	y, given := []float64{1000 * r.NormFloat64(), 1000 * r.NormFloat64(), 0}, []float64{1e6, 1e6, 1e6}
+	require.NoError(t, run.Fit(ctx, uniform(r, 3, 2), y, given, nil))
+	require.LessOrEqual(t, len(run.exact.at), 33)
+}
+
+// Values of so much smaller a size than the run's unit that squares of their scales are no numbers count as equal.
+func TestSpreadBelowNumbers(t *testing.T) {
+	tasks := makeTasks(3, 4, 9, 2, 0, 1e-150)
+	tasks = append(tasks, Task{ID: "far", X: uniform(rng.Stream(2, t.Name()), 2, 2), Z: make([]float64, 2), Shift: 1e100, Scale: 1})
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 20, 2), testSettings(2))
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	require.NoError(t, run.Fit(ctx, uniform(rng.Stream(3, t.Name()), 3, 2), []float64{1e-150, 2e-150, 1.5e-150}, nil, nil))
 }

@@ -45,10 +45,10 @@ type Settings struct {
 	// Offset and scale: see affinePrior.
 	TransferTail   float64 // share of offsets of a wider spread, of hypotheses that transfer: chosen on tables
 	NoTransferTail float64 // of no transfer, large being large: a target outside all experience
-	// Wide is how many times more widely such offsets spread, and scales in other units: units are decades
+	// Wide is how many times more widely such offsets spread, and scales in other units, at least: units are decades
 	// apart, as minutes and seconds about are, and shares and percents. A scale that far away counts as one.
 	Wide       float64
-	Widest     float64 // likewise, of offsets in other units: no unit is farther away
+	Widest     float64 // likewise, of offsets in other units, at least; values that lie farther away show how far
 	OtherUnits float64 // share of these, of every hypothesis: they do not say that the past misleads
 	// FirstTransfers: a second point is chosen by what transfers, where the first value is in another unit than the tasks'.
 	FirstTransfers bool

@@ -69,9 +69,6 @@ func (m Moments) draw(to Moments, share float64) {
 func (g *grid) sharedMean(
 	ctx context.Context, tasks []*carried, shares []float64, workers int,
 ) (m Moments, common float64, err error) {
-	if tasks, err = g.concentrated(ctx, tasks, workers); err != nil {
-		return m, 0, err
-	}
 	size := g.len()
 	chol, err := g.factor()
 	if err != nil {

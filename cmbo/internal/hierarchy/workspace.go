@@ -160,9 +160,6 @@ func (r *Run) told(f *workspace, ks []weighted, b *panels, t *tile) []*posterior
 // awaited returns posteriors conditioned on the points awaited as well.
 func (r *Run) awaited(f *workspace, ps []*posterior, b *panels, t *tile) []*posterior {
 	out := make([]*posterior, len(ps))
-	if f.ahead == nil {
-		f.ahead = make(map[*member]*posterior)
-	}
 	for i, p := range ps {
 		if f.ahead[p.of] == nil {
 			f.ahead[p.of] = &posterior{
