@@ -49,8 +49,6 @@ func checkAcquisition(f acq.Func) error {
 	if f == nil {
 		return optionErrorf("a nil acquisition")
 	}
-	if err := acq.Validate(f); err != nil {
-		return optionErrorf("%v", err)
-	}
-	return nil
+	err := acq.Validate(f)
+	return refuseUnless(err == nil, "%v", err)
 }

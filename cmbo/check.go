@@ -176,10 +176,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if err := s.Defined(); err != nil {
 			return nil, err
 		}
-		if tasks, err = space.CheckTasks(s, tasks); err != nil {
-			return nil, err
-		}
-		if err := l.checkValues(tasks); err != nil {
+		if tasks, err = l.checkTasks(s, tasks); err != nil {
 			return nil, err
 		}
 		if err := checkSpellings(tasks); err != nil {
@@ -189,12 +186,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if report.misfits, err = c.declare(tasks); err != nil {
 			return nil, err
 		}
-		valued := 0 // tasks to learn values from
-		for i := range tasks {
-			if len(tasks[i].Y) > 0 {
-				valued++
-			}
-		}
+		valued := withValues(tasks)
 		var out []int // tasks to leave out
 		records := make([]*replay.Record, len(tasks))
 		for i := range tasks {

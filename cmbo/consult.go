@@ -97,6 +97,17 @@ func (m consulted) state(ctx context.Context) ([]float64, error) {
 	return state, nil
 }
 
+// observed says which values of d were told, and are none that a stopped trial lets expect, and lists them.
+func observed(d Data) (told []bool, rows []int) {
+	told = make([]bool, len(d.Y))
+	for i := range told {
+		if told[i] = d.Estimated == nil || !d.Estimated[i]; told[i] {
+			rows = append(rows, i)
+		}
+	}
+	return told, rows
+}
+
 // noiseGiven reports whether value i came with its noise variance, and is none that a stopped
 // trial lets expect.
 func noiseGiven(d Data, i int) bool {

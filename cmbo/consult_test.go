@@ -199,7 +199,8 @@ func TestRequirementsInterrupted(t *testing.T) {
 		for k := range want {
 			for n := 0; ; n++ {
 				require.Less(t, n, 1000)
-				got, err := o.config.newRequirements()[k].factor(testutil.Countdown(n), d, o.points, true)
+				o.forget()
+				got, err := o.requirements[k].factor(testutil.Countdown(n), d, o.points, true)
 				if err == nil {
 					assert.Greater(t, n, 2)
 					assert.Equal(t, want[k], got)
@@ -252,7 +253,7 @@ func TestForetell(t *testing.T) {
 	for _, v := range []float64{2, 7} {
 		require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"a": v, "b": 1}))
 	}
-	models := o.outputModels()
+	models := o.outputs
 	for _, m := range models {
 		m.model = consulted{noisy{normal{0.5, 0.25}}}
 	}

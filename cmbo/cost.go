@@ -39,11 +39,8 @@ func AsCost() OutputOption {
 // always return the same, and has to be given again to [Restore].
 func WithCost(cost func(x []float64) float64) Option {
 	return option{id: optCost, restore: true, run: func(c *runConfig) error {
-		if cost == nil {
-			return optionErrorf("a nil cost")
-		}
 		c.cost = cost
-		return nil
+		return refuseUnless(cost != nil, "a nil cost")
 	}}
 }
 
@@ -62,10 +59,7 @@ func WithBudget(budget float64) Option {
 }
 
 func checkBudget(v float64) error {
-	if !(v > 0) || math.IsInf(v, 1) {
-		return optionErrorf("a budget of %g, which is not positive and finite", v)
-	}
-	return nil
+	return refuseUnless(v > 0 && !math.IsInf(v, 1), "a budget of %g, which is not positive and finite", v)
 }
 
 // checkCost fails where an output and a function both give the cost, and where past tasks have
@@ -215,7 +209,7 @@ func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dens
 // rows where x are the candidates or the pending points: decoded ones are rounded.
 func (o *draft) knownCosts(x *linalg.Dense) ([]float64, error) {
 	costs := make([]float64, points.Len(x))
-	rows := o.rows()
+	rows := o.rows
 	if x != o.points {
 		rows = nil
 		if points.Equal(x, o.h.EncodedPending()) {
@@ -301,23 +295,16 @@ func (o *draft) remaining() (float64, error) {
 // is worth a proposal: evaluations that are as likely as not to end within the budget.
 const affordable = 0.5
 
-// budgeted returns what knows which costs the budget pays for, nil without a budget in costs.
-func (o *draft) budgeted() requirement {
-	i := slices.IndexFunc(o.requirements, func(r requirement) bool { _, ok := r.(*costRequirement); return ok })
-	if i < 0 || o.config.budget == 0 {
-		return nil
-	}
-	return o.requirements[i]
-}
+// budgeted reports whether there is a budget in costs.
+func (o *draft) budgeted() bool { return o.costs != nil && o.config.budget > 0 }
 
 // within returns the probabilities that what is left of the budget pays for evaluations at the
 // rows of x, nil without a budget in costs and as long as nothing is known of them.
 func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) {
-	r := o.budgeted()
-	if r == nil {
+	if !o.budgeted() {
 		return nil, nil
 	}
-	g, err := r.factor(ctx, o, x, true)
+	g, err := o.costs.factor(ctx, o, x, true)
 	return g.within, err
 }
 

@@ -98,7 +98,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 			assert.InDelta(t, 1-spent/budget, step.CostPower, 1e-12)
 			d := o.draft()
 			d.h = d.h.Before(len(d.h.Events) - 1)
-			m := o.outputModels()[0]
+			m := o.outputs[0]
 			f, ok, err := m.fit(ctx, d, true)
 			require.NoError(t, err)
 			require.True(t, ok)
@@ -257,11 +257,11 @@ func TestRequirementsAsk(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, 1, Outputs{"seconds": float64(3 + i)}))
 	}
 	d := o.draft()
-	require.Len(t, o.outputModels(), 1, "one, that has a limit and is the cost")
+	require.Len(t, o.outputs, 1, "one, that has a limit and is the cost")
 	known, err := New(s, WithCost(func([]float64) float64 { return 1 }))
 	require.NoError(t, err)
-	require.Empty(t, known.outputModels())
-	m := o.outputModels()[0]
+	require.Empty(t, known.outputs)
+	m := o.outputs[0]
 	for _, c := range []struct {
 		r       requirement
 		x       *linalg.Dense
@@ -372,7 +372,7 @@ func TestBudget(t *testing.T) {
 		assert.InEpsilon(t, total, spent(o), 1e-12)
 		left := math.Inf(1)
 		for _, r := range o.draft().free() {
-			left = min(left, cost(o.rows()[r]))
+			left = min(left, cost(o.rows[r]))
 		}
 		assert.Greater(t, left, 60-total)
 	}
@@ -418,7 +418,7 @@ func TestBudgetIsKept(t *testing.T) {
 					least := math.Inf(1)
 					d := o.draft()
 					for _, r := range d.free() {
-						least = min(least, cost(d.rows()[r]))
+						least = min(least, cost(d.rows[r]))
 					}
 					trial, err := o.Ask(ctx)
 					if least > left {
@@ -491,7 +491,7 @@ func TestDesignOfForetoldCosts(t *testing.T) {
 	want, err := begin().Ask(ctx)
 	require.NoError(t, err)
 	o := begin(WithBudget(budget))
-	d, m := o.draft(), o.outputModels()[0]
+	d, m := o.draft(), o.outputs[0]
 	f, ok, err := m.fit(ctx, d, false)
 	require.NoError(t, err)
 	require.True(t, ok)
@@ -742,7 +742,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 		}
 		_, err = o.AskN(ctx, 2)
 		require.NoError(t, err)
-		r, d := o.outputModels()[0], o.draft()
+		r, d := o.outputs[0], o.draft()
 		f, ok, err := r.fit(ctx, d, true)
 		require.NoError(t, err)
 		require.True(t, ok)
@@ -767,7 +767,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	require.NoError(t, err)
 	ts, err := o.AskN(ctx, 30)
 	require.NoError(t, err)
-	r, d := o.outputModels()[0], o.draft()
+	r, d := o.outputs[0], o.draft()
 	f, _, err := r.fit(ctx, d, true)
 	require.NoError(t, err)
 	open, err := (&costRequirement{r}).open(ctx, d, &f)
@@ -844,7 +844,7 @@ func TestCostOfPrior(t *testing.T) {
 		}
 		require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": 50 * target.Outputs["seconds"][trial.Index]}))
 	}
-	m := o.outputModels()[0]
+	m := o.outputs[0]
 	f, ok, err := m.fit(ctx, o.draft(), false)
 	require.NoError(t, err)
 	require.True(t, ok)

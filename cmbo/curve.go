@@ -560,10 +560,10 @@ func (p *Prior) decodeCurves(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	for i, t := range p.tasks {
-		v := &p.told[i]
-		v.curves = decodeCurves(d)
-		checked := Task{ID: t.ID, X: make([][]float64, len(v.y)), Y: v.y, NoiseVariance: v.noise, Curves: v.curves}
+	for i := range p.told {
+		t := &p.told[i]
+		t.curves = decodeCurves(d)
+		checked := Task{ID: t.id, X: make([][]float64, len(t.y)), Y: t.y, NoiseVariance: t.noise, Curves: t.curves}
 		if err := checked.CheckForm(); err != nil {
 			d.Fail("%v", err)
 		}

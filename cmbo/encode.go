@@ -124,10 +124,8 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Text(c.y.String())
 	e.Bool(false) // of lengthscales per coordinate, for which the format has a place
 	e.Int(c.indexPoints)
-	if err := e.Kernel(c.kernel); err != nil {
-		return optionErrorf("%v", err)
-	}
-	return nil
+	err := e.Kernel(c.kernel)
+	return refuseUnless(err == nil, "%v", err)
 }
 
 // DecodePrior reads what [Prior.Encode] wrote, in the same build to the last
@@ -248,21 +246,21 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := newPrior(c, space, finite, &hierarchicalPrior{Model: m})
-	for _, t := range p.tasks {
-		v := told{y: d.Floats(), noise: d.Variances()}
-		if n := points.Len(t.X); len(v.y) != n || v.noise != nil && len(v.noise) != n {
-			d.Fail("task %q: %d points, %d values, %d noise variances", t.ID, n, len(v.y), len(v.noise))
+	p := newPrior(c, space, finite, m)
+	for i := range p.told {
+		t := &p.told[i]
+		t.y, t.noise = d.Floats(), d.Variances()
+		if n := points.Len(t.x); len(t.y) != n || t.noise != nil && len(t.noise) != n {
+			d.Fail("task %q: %d points, %d values, %d noise variances", t.id, n, len(t.y), len(t.noise))
 		}
-		p.told = append(p.told, v)
 	}
 	if d.Bool() {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), settings); err != nil {
 			return nil, err
 		}
 		valued := make(map[string]bool)
-		for _, t := range p.tasks {
-			valued[t.ID] = true
+		for _, t := range p.told {
+			valued[t.id] = true
 		}
 		for _, t := range p.success.Tasks() {
 			if !valued[t.ID] && !slices.Contains(t.Z, hierarchy.Failed) {

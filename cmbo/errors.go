@@ -138,5 +138,3 @@ func refuseUnless(ok bool, format string, args ...any) error {
 }
 
 var errNilWriter = optionErrorf("a nil io.Writer")
-
-func isExhausted(err error) bool { return errors.Is(err, ErrNoCandidates) }

@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -138,12 +139,8 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 			if err := o.fit(ctx, d); err != nil {
 				return x, err
 			}
-			expected, ok, err := past.expect(ctx, o.model, d, scale, e.X)
-			if err != nil {
+			if b, _, err = past.expect(ctx, o.model, d, scale, e.X); err != nil {
 				return x, err
-			}
-			if ok {
-				b = expected
 			}
 		}
 		x.Mean, x.SD = b.moments()
@@ -289,7 +286,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		return u, nil
 	}
 	next, err := o.candidates(len(o.h.Trials) + 1)
-	if err != nil && !isExhausted(err) {
+	if err != nil && !errors.Is(err, ErrNoCandidates) {
 		return u, err
 	}
 	open := proposable{x: o.h.EncodedPending()}

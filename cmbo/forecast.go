@@ -144,10 +144,10 @@ func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 			return Calibration{}, err
 		}
 		c := calibrationOf(past.forecasts)
+		if len(past.outputs) > 0 {
+			c.Outputs = make(map[string]Calibration)
+		}
 		for _, m := range past.outputs {
-			if c.Outputs == nil {
-				c.Outputs = make(map[string]Calibration)
-			}
 			c.Outputs[m.output.Name] = calibrationOf(past.ofOutputs[m.output.Name])
 		}
 		return c, nil
@@ -157,7 +157,11 @@ func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 // forecast is what the model expects at x, before the value of e; ok is false as long as the values
 // before have no scale.
 func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Event, x []float64) (f Forecast, ok bool, err error) {
-	b, scale, ok, err := past.expect(ctx, before, x)
+	d, scale := before.data(false)
+	if err := past.model.Fit(ctx, d); err != nil {
+		return f, false, err
+	}
+	b, ok, err := before.expect(ctx, past.model, d, scale, x)
 	if !ok {
 		return f, false, err
 	}
@@ -177,11 +181,11 @@ func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Eve
 	return f, true, nil
 }
 
-// expect is what a model that was told d expects of the noise-free objective at x; ok is
-// false as long as the values have no scale.
+// expect is what a model that was told d expects of the noise-free objective at x: unknown, and
+// ok is false, as long as the values have no scale.
 func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.Values, x []float64) (b belief, ok bool, err error) {
 	if !o.hasScale(d) {
-		return b, false, nil
+		return unknown, false, nil
 	}
 	b, err = m.predictOne(ctx, o.config, &scale, o.space.EncodeAll([][]float64{x}).Row(0))
 	return b, err == nil, err

@@ -19,19 +19,6 @@ type hierarchicalPrior struct {
 	list *hierarchy.Candidates // carried to the grid, nil for none
 }
 
-func learnHierarchy(ctx context.Context, t *trainingSet) (*hierarchicalPrior, error) {
-	o, err := t.hierarchySettings()
-	if err != nil {
-		return nil, err
-	}
-	mean, sd := hierarchy.CommonScale(t.tasks)
-	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), o)
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
-	}
-	return &hierarchicalPrior{Model: m}, nil
-}
-
 // hierarchySettings are the settings of the model of the tasks.
 func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	c := t.config
@@ -94,7 +81,7 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 	if prior.config.y == Copula {
 		y = Copula
 	}
-	if c.given.has(optYPolicy) && c.y != y && c.y != prior.config.y {
+	if c.has(optYPolicy) && c.y != y && c.y != prior.config.y {
 		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s",
 			ErrPriorMismatch, prior.config.y, c.y)
 	}
@@ -111,10 +98,7 @@ func (p *hierarchicalPrior) reindex(ctx context.Context, space *Space, workers i
 		return p, nil
 	}
 	list, err := p.Candidates(ctx, space.Encoded(), workers)
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
-	}
-	return &hierarchicalPrior{p.Model, list}, nil
+	return &hierarchicalPrior{p.Model, list}, gp.Marked(ctx, err)
 }
 
 func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {

@@ -35,15 +35,10 @@ func (o *Optimizer) beginJournal() error {
 	if o.config.journal == nil {
 		return nil
 	}
-	s, err := o.snapshot()
+	line, err := o.sealedState()
 	if err != nil {
 		return err
 	}
-	state, err := json.Marshal(s)
-	if err != nil {
-		return fmt.Errorf("%w: journal: %w", ErrOption, err)
-	}
-	line := runlog.SealState(state)
 	if err := o.config.journal(line); err != nil {
 		return fmt.Errorf("journal: %w", err)
 	}
@@ -111,18 +106,26 @@ func WithJournalMark(m JournalMark) Option {
 // of zero behind it: valid is the number of bytes before it, to which a caller who goes on
 // writing cuts the file. Anything else that is not right fails with [ErrCorrupt].
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
-	o, err = guarded(func() (*Optimizer, error) {
-		b, err := readAll(r, math.MaxInt64)
-		if err != nil {
-			return nil, err
-		}
+	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		first := bytes.IndexByte(b, '\n') + 1
 		if first == 0 {
-			return nil, errFirstLine
+			return nil, 0, errFirstLine
 		}
 		o, err := restore(b[:first], opts)
+		if err != nil {
+			return nil, 0, err
+		}
+		valid, err := o.restoreLines(b, first)
+		return o, valid, err
+	})
+}
+
+// readJournal reads r to its end and returns what the bytes are made to; with an error nothing else.
+func readJournal(r io.Reader, of func(b []byte) (*Optimizer, int64, error)) (o *Optimizer, valid int64, err error) {
+	o, err = guarded(func() (o *Optimizer, err error) {
+		b, err := readAll(r, math.MaxInt64)
 		if err == nil {
-			valid, err = o.restoreLines(b, first)
+			o, valid, err = of(b)
 		}
 		return o, err
 	})
@@ -138,21 +141,14 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 // 0), and [RestoreJournal] with one that New began with the same space and options. It fails as
 // they do, with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the run was begun with others.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
-	o, err = guarded(func() (*Optimizer, error) {
-		b, err := readAll(r, math.MaxInt64)
-		if err != nil {
-			return nil, err
-		}
+	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		o, err := newRun(space, opts)
-		if err == nil {
-			valid, err = o.resume(b)
+		if err != nil {
+			return nil, 0, err
 		}
-		return o, err
+		valid, err := o.resume(b)
+		return o, valid, err
 	})
-	if err != nil {
-		valid = 0
-	}
-	return o, valid, err
 }
 
 // resume begins the journal b, or applies it to a run without events.

@@ -28,31 +28,32 @@ import (
 // 60 times O(n³) a task of at most 200, of at most 512 observations each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return guarded(func() (*Prior, error) {
-		c, err := newLearnConfig(opts)
+		l, err := NewLearner(space, opts...)
 		if err != nil {
 			return nil, err
 		}
-		if err := space.Defined(); err != nil {
-			return nil, err
+		if withValues(tasks) > sampleTasks {
+			return learnMany(ctx, space, tasks, l.config)
 		}
-		if c.tooMany(tasks) {
-			return learnMany(ctx, space, tasks, c)
-		}
-		t := &trainingSet{config: c, space: space}
-		if err := t.take(tasks); err != nil {
-			return nil, err
-		}
-		return t.learn(ctx)
+		return l.config.learn(ctx, space, tasks)
 	})
 }
 
-// tooMany reports whether the tasks are learned by a Learner.
-func (c *learnConfig) tooMany(tasks []Task) bool {
-	valued := 0
+// withValues returns the number of tasks that have values.
+func withValues(tasks []Task) (n int) {
 	for i := range tasks {
-		valued += min(len(tasks[i].X), 1)
+		n += min(len(tasks[i].X), 1)
 	}
-	return valued > sampleTasks
+	return n
+}
+
+// learn makes the prior of tasks that are held.
+func (c *learnConfig) learn(ctx context.Context, s *Space, tasks []Task) (*Prior, error) {
+	t, err := c.trainingSet(s, tasks)
+	if err != nil {
+		return nil, err
+	}
+	return t.learn(ctx)
 }
 
 func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {
@@ -62,7 +63,8 @@ func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Pr
 	if err := checkSpellings(tasks); err != nil { // of those that are not kept, too
 		return nil, err
 	}
-	return newLearner(c, s).learn(ctx, func() iter.Seq2[Task, error] {
+	l := &Learner{config: c, space: s, kept: new(keptTasks)}
+	return l.learn(ctx, func() iter.Seq2[Task, error] {
 		return func(yield func(Task, error) bool) {
 			for _, t := range tasks {
 				if !yield(t, nil) {
@@ -85,14 +87,12 @@ type trainingSet struct {
 	outputs  map[string]*measured
 }
 
-// take validates tasks together with the options.
-func (t *trainingSet) take(tasks []Task) error {
-	tasks, err := space.CheckTasks(t.space, tasks)
+// trainingSet makes one of tasks, which it validates together with the options.
+func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) {
+	t := &trainingSet{config: c, space: s, outputs: make(map[string]*measured)}
+	tasks, err := c.checkTasks(s, tasks)
 	if err != nil {
-		return err
-	}
-	if err := t.config.checkValues(tasks); err != nil {
-		return err
+		return nil, err
 	}
 	for _, k := range tasks {
 		failed := t.space.EncodeAll(k.Failed)
@@ -104,23 +104,24 @@ func (t *trainingSet) take(tasks []Task) error {
 		}
 	}
 	if err := checkContexts(tasks); err != nil {
-		return err
+		return nil, err
 	}
 	if err := checkSpellings(tasks); err != nil {
-		return err
+		return nil, err
 	}
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	if len(tasks) == 0 {
-		return fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
+		return nil, fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
 	for i := range tasks {
 		k, failed := t.config.scaled(t.space, &tasks[i])
 		t.add(k, failed)
-		t.told = append(t.told, told{slices.Clone(tasks[i].Y), slices.Clone(tasks[i].NoiseVariance), space.CloneCurves(tasks[i].Curves)})
+		t.told = append(t.told, told{y: slices.Clone(tasks[i].Y), noise: slices.Clone(tasks[i].NoiseVariance),
+			curves: space.CloneCurves(tasks[i].Curves)})
 		t.takeOutputs(&tasks[i], k.X, failed)
 	}
-	return nil
+	return t, nil
 }
 
 // add adds a task of values, with the points that failed.
@@ -143,21 +144,28 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 	return task, s.EncodeAll(k.Failed)
 }
 
-// learn has the model of the configuration learn from the tasks.
+// learn has the default model learn from the tasks.
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
-	l, err := learnHierarchy(ctx, t)
+	o, err := t.hierarchySettings()
 	if err != nil {
 		return nil, err
 	}
-	return t.finish(ctx, l)
+	mean, sd := hierarchy.CommonScale(t.tasks)
+	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), o)
+	if err != nil {
+		return nil, gp.Marked(ctx, err)
+	}
+	return t.finish(ctx, m)
 }
 
 // finish makes the prior of what was learned of values, and learns where evaluations
 // succeed and the outputs.
-func (t *trainingSet) finish(ctx context.Context, l *hierarchicalPrior) (p *Prior, err error) {
-	p = newPrior(t.config.settled(), t.space, t.space.Finite(), l)
-	p.told = t.told
-	if err := l.Inflate(ctx); err != nil {
+func (t *trainingSet) finish(ctx context.Context, m *hierarchy.Model) (p *Prior, err error) {
+	p = newPrior(t.config.settled(), t.space, t.space.Finite(), m)
+	for i, v := range t.told {
+		p.told[i].y, p.told[i].noise, p.told[i].curves = v.y, v.noise, v.curves
+	}
+	if err := m.Inflate(ctx); err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
 	if p.success, err = t.learnSuccess(ctx); err != nil {

@@ -61,11 +61,7 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	return newLearner(c, space), nil
-}
-
-func newLearner(c *learnConfig, space *Space) *Learner {
-	return &Learner{config: c, space: space, kept: new(keptTasks)}
+	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
 }
 
 // Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
@@ -79,10 +75,7 @@ func (l *Learner) add(task Task) error {
 	if l.pass > 0 && l.sums == nil {
 		return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
 	}
-	checked, err := space.CheckTasks(l.space, []Task{task})
-	if err == nil {
-		err = l.config.checkValues(checked)
-	}
+	checked, err := l.config.checkTasks(l.space, []Task{task})
 	if err != nil {
 		return err
 	}
@@ -271,8 +264,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 
 // sample returns the tasks that were kept, in the order of their IDs.
 func (l *Learner) sample() (*trainingSet, error) {
-	t := &trainingSet{config: l.config, space: l.space}
-	return t, t.take(l.kept.tasks())
+	return l.config.trainingSet(l.space, l.kept.tasks())
 }
 
 // Prior returns the prior of the passes that have ended: see [Learner]. Before the end of
@@ -307,7 +299,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 		return nil, err
 	}
 	m := s.of.Model(t.standardized(s.mean, s.sd), all, o)
-	return t.finish(ctx, &hierarchicalPrior{Model: m})
+	return t.finish(ctx, m)
 }
 
 // Pass returns the number of the pass that the learner is in, from 1, and of the tasks

@@ -3,14 +3,11 @@ package cmbo
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/binary"
 	"fmt"
 	"io"
-	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
@@ -84,17 +81,13 @@ func digestOf(s *Space) [sha256.Size]byte {
 	if !s.Finite() {
 		return [sha256.Size]byte{}
 	}
-	h := sha256.New()
-	x := s.Encoded()
-	var b []byte
-	for i := range points.Len(x) {
-		b = b[:0]
-		for _, v := range x.Row(i) {
-			b = binary.LittleEndian.AppendUint64(b, math.Float64bits(v))
+	var e codec.Encoder
+	for i := range s.NumCandidates() {
+		for _, v := range s.Encoded().Row(i) {
+			e.Float(v)
 		}
-		_, _ = h.Write(b) // never fails
 	}
-	return [sha256.Size]byte(h.Sum(nil))
+	return sha256.Sum256(e.Buf)
 }
 
 func (c *census) encode(e *codec.Encoder) {

@@ -403,7 +403,7 @@ func TestTooManyTasks(t *testing.T) {
 	for i := range tasks[:sampleTasks] {
 		tasks[i].X = [][]float64{{1}, {2}}
 	}
-	require.False(t, new(learnConfig).tooMany(tasks))
+	require.Equal(t, sampleTasks, withValues(tasks))
 	tasks[sampleTasks+1].X = [][]float64{{1}}
-	require.True(t, new(learnConfig).tooMany(tasks))
+	require.Equal(t, sampleTasks+1, withValues(tasks))
 }

@@ -38,15 +38,17 @@ type Optimizer struct {
 
 	h            *runlog.Log
 	design       [][]float64 // initial design, in the order of proposing
-	listed       [][]float64 // all points of a small discrete space, else nil
+	rows         [][]float64 // candidates of a finite space, all points of a small discrete one, else nil
 	points       *linalg.Dense
 	drawn        []*poolBlock       // of the newest pool
 	weighs       bool               // the model has weights
 	settings     hierarchy.Settings // of the default
 	stale        bool               // the model has to be made anew: code that it ran panicked
 	requirements []requirement
-	past         *hindsight // what the model would have said earlier, nil until asked for
-	judged       *hindsight // likewise, of the last values alone
+	outputs      []*outputModel   // of the outputs that have limits or are the cost
+	costs        *costRequirement // nil for none
+	past         *hindsight       // what the model would have said earlier, nil until asked for
+	judged       *hindsight       // likewise, of the last values alone
 	curves       curveUnit
 	step         *Step       // of the newest proposal that a model made
 	mark         JournalMark // of the journal's last line
@@ -102,7 +104,7 @@ func (c *runConfig) fill(space *Space) error {
 		case c.positive:
 			return fmt.Errorf("%w: the surrogate was learned from values, and WithPositiveValues has it see their logarithms", ErrPriorMismatch)
 		}
-		if c.minimize = s.Minimizes(); !c.given.has(optYPolicy) {
+		if c.minimize = s.Minimizes(); !c.has(optYPolicy) {
 			c.y = s.YPolicy()
 		}
 	}
@@ -112,7 +114,7 @@ func (c *runConfig) fill(space *Space) error {
 	if err := c.checkCost(); err != nil {
 		return err
 	}
-	if !c.given.has(optInitial) && c.prior == nil && c.surrogate == nil {
+	if !c.has(optInitial) && c.prior == nil && c.surrogate == nil {
 		c.initial = defaultInitial
 	}
 	c.given = nil
@@ -121,15 +123,12 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...),
-		requirements: c.newRequirements()}
-	switch {
-	case space.Finite():
-		o.points = space.Encoded()
-	default:
-		if o.listed = space.Enumerate(enumerable); o.listed != nil {
-			o.points = space.EncodeAll(o.listed)
-		}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...)}
+	o.forget()
+	if space.Finite() {
+		o.rows, o.points = space.Rows(), space.Encoded()
+	} else if o.rows = space.Enumerate(enumerable); o.rows != nil {
+		o.points = space.EncodeAll(o.rows)
 	}
 	if err := o.makeModel(); err != nil {
 		return nil, err
@@ -154,7 +153,7 @@ func (o *Optimizer) makeModel() error {
 	o.model = consulted{m}
 	if o.points != nil {
 		if err := o.model.bind(context.Background(), o.points); err != nil {
-			return fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows()), err)
+			return fmt.Errorf("binding the surrogate to %d candidates: %w", len(o.rows), err)
 		}
 	}
 	return nil
@@ -190,14 +189,6 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 		shares = viewShares
 	}
 	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
-}
-
-// rows returns the candidates of a finite or listed space.
-func (o *Optimizer) rows() [][]float64 {
-	if o.listed != nil {
-		return o.listed
-	}
-	return o.space.Rows()
 }
 
 // everywhere returns the candidates of a finite or listed space in the unit cube, of another n
@@ -242,15 +233,11 @@ func (o *Optimizer) withoutValue(e runlog.Event, outputs []Outputs) (runlog.Even
 	if err := o.made(); err != nil {
 		return e, err
 	}
-	for _, v := range outputs {
-		if err := v.applyObservation(&e); err != nil {
-			return e, fmt.Errorf("trial %d: %w", e.Trial, err)
-		}
+	err := applyAll("Outputs", outputs, &e, Outputs.applyObservation)
+	if err == nil && (e.Kind != runlog.EventStopped || e.Outputs != nil) {
+		err = o.h.CheckValues(e.Outputs, true)
 	}
-	if e.Kind == runlog.EventStopped && e.Outputs == nil {
-		return e, nil
-	}
-	if err := o.h.CheckValues(e.Outputs, true); err != nil {
+	if err != nil {
 		return e, fmt.Errorf("trial %d: %w", e.Trial, err)
 	}
 	return e, nil

@@ -65,13 +65,6 @@ const (
 	optContext       optionID = "WithContext"
 )
 
-// givenOptions are the options applied, in their order.
-type givenOptions []option
-
-func (g givenOptions) has(id optionID) bool {
-	return slices.ContainsFunc(g, func(o option) bool { return o.id == id })
-}
-
 // sharedConfig is what Learn and New both work with.
 type sharedConfig struct {
 	seed        uint64
@@ -94,7 +87,7 @@ type learnConfig struct {
 // has to be given again: see TestSnapshotHoldsConfig.
 type runConfig struct {
 	sharedConfig
-	given       givenOptions
+	given       []option // in the order in which they were applied
 	prior       *Prior
 	journal     func(lines []byte) error
 	mark        JournalMark
@@ -166,7 +159,7 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	for _, p := range [][2]optionID{
 		{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optPriorKernel},
 	} {
-		if c.given.has(p[0]) && c.given.has(p[1]) {
+		if c.has(p[0]) && c.has(p[1]) {
 			return nil, optionErrorf("%s contradicts %s", p[1], p[0])
 		}
 	}
@@ -174,6 +167,11 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 		return nil, optionErrorf("%s without a Prior", optContext)
 	}
 	return c, nil
+}
+
+// has reports whether an option was given.
+func (c *runConfig) has(id optionID) bool {
+	return slices.ContainsFunc(c.given, func(o option) bool { return o.id == id })
 }
 
 func (c *runConfig) apply(opts []Option) error {

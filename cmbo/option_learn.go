@@ -23,11 +23,9 @@ func WithIndexPoints(n int) LearnOption {
 func WithAblation(names ...string) LearnOption {
 	return option{id: "WithAblation", learn: func(c *learnConfig) error {
 		trial := hierarchy.DefaultSettings(1)
-		if err := trial.Ablate(names...); err != nil {
-			return optionErrorf("%v", err)
-		}
+		err := trial.Ablate(names...)
 		c.ablations = slices.Clone(names)
-		return nil
+		return refuseUnless(err == nil, "%v", err)
 	}}
 }
 

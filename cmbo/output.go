@@ -54,10 +54,8 @@ func WithOutput(name string, opts ...OutputOption) Option {
 			return optionErrorf("output %q is declared twice", name)
 		}
 		c.outputs = slices.Insert(slices.Clone(c.outputs), at, o)
-		if err := runlog.CheckOutputs(c.outputs); err != nil {
-			return optionErrorf("%v", err)
-		}
-		return nil
+		err := runlog.CheckOutputs(c.outputs)
+		return refuseUnless(err == nil, "%v", err)
 	}}
 }
 

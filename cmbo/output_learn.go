@@ -72,9 +72,6 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 		if len(y) == 0 {
 			continue
 		}
-		if t.outputs == nil {
-			t.outputs = make(map[string]*measured)
-		}
 		m := t.outputs[name]
 		if m == nil {
 			m = new(measured)
@@ -264,9 +261,9 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	known, count := make(map[string]taskPoints), make(map[string]int)
-	for _, t := range p.tasks {
-		known[t.ID], count[t.ID] = t, points.Len(t.X)
+	known, count := make(map[string]told), make(map[string]int)
+	for _, t := range p.told {
+		known[t.id], count[t.id] = t, len(t.y)
 	}
 	if p.success != nil {
 		for _, t := range p.success.Tasks() {
@@ -302,7 +299,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 				d.Fail("output %q of task %q: %d rows for %d values", o.name, t.ID, len(rows), len(t.Z))
 				return d.Err
 			}
-			if t.Context != nil && !maps.Equal(t.Context, task.Context) {
+			if t.Context != nil && !maps.Equal(t.Context, task.context) {
 				d.Fail("output %q of task %q: other descriptors than the task's", o.name, t.ID)
 			}
 			for k, row := range rows {

@@ -44,22 +44,6 @@ func (c *runConfig) newOutputModels() []*outputModel {
 	return out
 }
 
-// outputModels returns those of the run.
-func (o *Optimizer) outputModels() []*outputModel {
-	var out []*outputModel
-	for _, r := range o.requirements {
-		switch r := r.(type) {
-		case *outputModel:
-			out = append(out, r)
-		case *costRequirement:
-			if r.model != nil && !r.model.output.Limited() {
-				out = append(out, r.model)
-			}
-		}
-	}
-	return out
-}
-
 // limited reports whether an output has a limit.
 func (c *runConfig) limited() bool {
 	return slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Limited() })

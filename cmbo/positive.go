@@ -45,26 +45,27 @@ func (c *runConfig) checkValue(y float64) error {
 	return err
 }
 
-// checkValues reports values of tasks that the options exclude.
-func (c *learnConfig) checkValues(tasks []Task) error {
-	if !c.positive {
-		return nil
+// checkTasks is [space.CheckTasks] that reports values which the options exclude, too.
+func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
+	tasks, err := space.CheckTasks(s, tasks)
+	if err != nil || !c.positive {
+		return tasks, err
 	}
 	for i := range tasks {
 		for j, y := range tasks[i].Y {
 			if err := checkPositive(y); err != nil {
-				return space.InTask(space.AtRow(err, j), tasks[i].ID)
+				return nil, space.InTask(space.AtRow(err, j), tasks[i].ID)
 			}
 		}
 		for j, c := range tasks[i].Curves {
 			for _, y := range c.Values {
 				if err := checkPositive(y); err != nil {
-					return space.InTask(space.AtRow(err, j), tasks[i].ID)
+					return nil, space.InTask(space.AtRow(err, j), tasks[i].ID)
 				}
 			}
 		}
 	}
-	return nil
+	return tasks, nil
 }
 
 // Quantiles are what a model expects of a value, in the user's units: it takes one in twenty

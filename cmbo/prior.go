@@ -22,33 +22,28 @@ type Prior struct {
 	finite bool         // the space learned on had candidates: for its encoded form alone
 
 	learned *hierarchicalPrior
-	told    []told           // of each task with values
+	told    []told           // the tasks with values
 	success *hierarchy.Model // where evaluations succeed, nil if none failed
 	outputs []*outputPrior   // in the order of their names
 	curves  *curve.Past      // nil if no task has curves
-	tasks   []taskPoints     // those with values
 	lazy    *lazyDigest
 }
 
-// told are the values of a task, their noise variances and their curves as they were given;
+// told is a task with values: these, their noise variances and their curves are as they were given,
 // nil where none was.
 type told struct {
+	id       string
+	x        *linalg.Dense // in the unit cube
+	context  Context
 	y, noise []float64
 	curves   []space.Curve
 }
 
-// taskPoints are the points of a task in the unit cube.
-type taskPoints struct {
-	ID      string
-	X       *linalg.Dense
-	Context Context
-}
-
-// newPrior makes a prior of what was learned.
-func newPrior(c *learnConfig, space *Space, finite bool, l *hierarchicalPrior) *Prior {
-	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: l, lazy: new(lazyDigest)}
-	for _, t := range l.Tasks() {
-		p.tasks = append(p.tasks, taskPoints{ID: t.ID, X: points.First(t.X, len(t.Z)-t.Failed), Context: t.Context})
+// newPrior makes a prior of what was learned, without the values told.
+func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Prior {
+	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: &hierarchicalPrior{Model: m}, lazy: new(lazyDigest)}
+	for _, t := range m.Tasks() {
+		p.told = append(p.told, told{id: t.ID, x: points.First(t.X, len(t.Z)-t.Failed), context: t.Context})
 	}
 	return p
 }
@@ -106,9 +101,7 @@ func (p *Prior) Report() LearnReport {
 // differ, with [ErrNumerical], or with ctx.Err(), and takes O(N (I + C)) time for N candidates
 // and I index points.
 func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
-	return guarded(func() (*Prior, error) {
-		return p.reindex(ctx, space, 0)
-	})
+	return guarded(func() (*Prior, error) { return p.reindex(ctx, space, 0) })
 }
 
 // reindex is Reindex on a bounded number of goroutines.
@@ -143,21 +136,20 @@ func otherParams(prior, run *Space) error {
 // their values as they were told. Tasks of failures alone come last, without the
 // descriptors ([Task.Context]) that they had, of which a prior makes no use.
 func (p *Prior) Tasks() []Task {
-	tasks := make([]Task, len(p.tasks))
+	tasks := make([]Task, len(p.told))
 	byID := make(map[string]int, len(tasks))
-	for i, s := range p.tasks {
-		t := Task{ID: s.ID, Params: p.space.Params(), Y: slices.Clone(p.told[i].y),
-			NoiseVariance: slices.Clone(p.told[i].noise), Curves: space.CloneCurves(p.told[i].curves),
-			Context: maps.Clone(s.Context)}
-		for k := range points.Len(s.X) {
-			row, err := p.space.Decode(s.X.Row(k))
+	for i, s := range p.told {
+		t := Task{ID: s.id, Params: p.space.Params(), Y: slices.Clone(s.y), NoiseVariance: slices.Clone(s.noise),
+			Curves: space.CloneCurves(s.curves), Context: maps.Clone(s.context)}
+		for k := range points.Len(s.x) {
+			row, err := p.space.Decode(s.x.Row(k))
 			if err != nil {
 				continue // points of the unit cube decode
 			}
 			t.X = append(t.X, row)
 		}
 		tasks[i] = t
-		byID[s.ID] = i
+		byID[s.id] = i
 	}
 	if p.success != nil {
 		for _, s := range p.success.Tasks() {
@@ -189,9 +181,6 @@ func (p *Prior) Space() *Space { return p.space }
 // [space.Space.WithCandidates]. Adopt fails as Space.Adopt and Learn do.
 func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (q *Prior, a *Adoption, err error) {
 	q, err = guarded(func() (*Prior, error) {
-		if err := space.Defined(); err != nil {
-			return nil, err
-		}
 		tasks, report, err := space.Adopt(p.Tasks(), changes)
 		if err != nil {
 			return nil, err
@@ -201,11 +190,7 @@ func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts .
 		if err := c.apply(opts); err != nil {
 			return nil, err
 		}
-		t := &trainingSet{config: c, space: space}
-		if err := t.take(tasks); err != nil {
-			return nil, err
-		}
-		return t.learn(ctx)
+		return c.learn(ctx, space, tasks)
 	})
 	if err != nil {
 		a = nil

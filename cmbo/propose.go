@@ -53,7 +53,7 @@ func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
 	for range n {
 		t, err := o.ask(ctx)
 		if err != nil {
-			if (isExhausted(err) || errors.Is(err, ErrBudget)) && len(ts) > 0 {
+			if (errors.Is(err, ErrNoCandidates) || errors.Is(err, ErrBudget)) && len(ts) > 0 {
 				break
 			}
 			return nil, err
@@ -125,10 +125,31 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 	}
 	defer o.unlockModel()
 	if out, err = guarded(do); errors.As(err, new(*PanicError)) {
-		o.stale, o.requirements, o.past = o.config.surrogate == nil, o.config.newRequirements(), nil
-		o.judged, o.curves = nil, curveUnit{}
+		o.stale = o.config.surrogate == nil
+		o.forget()
 	}
 	return out, err
+}
+
+// forget has all models but that of the objective made anew when they are needed.
+func (o *Optimizer) forget() {
+	o.past, o.judged, o.curves = nil, nil, curveUnit{}
+	o.requirements, o.costs = []requirement{success: new(successRequirement)}, nil
+	o.outputs = o.config.newOutputModels()
+	for _, m := range o.outputs {
+		if m.output.Limited() {
+			o.requirements = append(o.requirements, m)
+		}
+		if m.output.Cost {
+			o.costs = &costRequirement{m}
+		}
+	}
+	if o.config.cost != nil {
+		o.costs = &costRequirement{}
+	}
+	if o.costs != nil {
+		o.requirements = append(o.requirements, o.costs)
+	}
 }
 
 func (o *draft) ask(ctx context.Context) (Trial, error) {
@@ -167,7 +188,7 @@ func (o *Optimizer) trial(h *runlog.Log, id int) Trial {
 // pay for: Sobol points of a parameter space, the unused candidates nearest to Sobol points of
 // the unit cube in a finite one.
 func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
-	if rows := o.rows(); rows != nil {
+	if o.rows != nil {
 		free := o.free()
 		if len(free) == 0 {
 			return runlog.Event{}, o.exhausted()
@@ -179,7 +200,7 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 		target := o.space.EncodeAll([][]float64{o.designRow(o.h.Started())}).Row(0)
 		distance := func(r int) float64 { return linalg.SqDist(o.points.Row(r), target) }
 		nearest := slices.MinFunc(free, func(a, b int) int { return cmp.Compare(distance(a), distance(b)) })
-		return o.asked(id, nearest, rows[nearest]), nil
+		return o.asked(id, nearest, o.rows[nearest]), nil
 	}
 	var rows [][]float64
 	var free []int
@@ -187,7 +208,7 @@ func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 		row := o.designRow(o.h.Started() + i)
 		if o.h.Proposable(points.Key(row)) {
 			rows, free = append(rows, row), append(free, len(rows))
-			if o.budgeted() == nil {
+			if !o.budgeted() {
 				break
 			}
 		}
@@ -212,13 +233,12 @@ func (o *Optimizer) designRow(i int) []float64 {
 
 // free lists the candidates that may be proposed, one of each set of equals.
 func (o *draft) free() []int {
-	rows := o.rows()
 	var idx []int
-	for r := range rows {
-		if o.listed == nil && o.space.First(r) != r {
+	for r, row := range o.rows {
+		if o.space.Finite() && o.space.First(r) != r {
 			continue
 		}
-		if o.h.Proposable(points.Key(rows[r])) {
+		if o.h.Proposable(points.Key(row)) {
 			idx = append(idx, r)
 		}
 	}
@@ -226,7 +246,7 @@ func (o *draft) free() []int {
 }
 
 func (o *draft) exhausted() error {
-	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows()), len(o.h.Pending()))
+	return fmt.Errorf("%w: all %d rows are observed or asked, %d trials are open", ErrNoCandidates, len(o.rows), len(o.h.Pending()))
 }
 
 // asked makes the event for a point, which in a finite space is candidate r.
@@ -246,7 +266,7 @@ type proposable struct {
 
 // candidates returns those of a trial.
 func (o *draft) candidates(id int) (c proposable, err error) {
-	if c.rows, c.x = o.rows(), o.points; c.rows != nil {
+	if c.rows, c.x = o.rows, o.points; c.rows != nil {
 		if c.free = o.free(); len(c.free) == 0 {
 			return c, o.exhausted()
 		}

@@ -26,8 +26,8 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 		d := o.draft()
 		target := s.EncodeAll([][]float64{d.designRow(i)}).Row(0)
 		want, least := 0, math.Inf(1)
-		for r := range d.rows() {
-			if !d.h.Proposable(points.Key(d.rows()[r])) {
+		for r := range d.rows {
+			if !d.h.Proposable(points.Key(d.rows[r])) {
 				continue
 			}
 			switch far := linalg.SqDist(o.points.Row(r), target); {
@@ -39,7 +39,7 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 		}
 		trial, err := o.Ask(context.Background())
 		require.NoError(t, err)
-		assert.Equal(t, d.rows()[want], trial.X)
+		assert.Equal(t, d.rows[want], trial.X)
 	}
 	assert.Positive(t, ties)
 }

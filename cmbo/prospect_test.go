@@ -177,7 +177,7 @@ func TestProspectAhead(t *testing.T) {
 		assert.InDelta(t, mean[0], a.mean, 1e-9)
 		assert.InEpsilon(t, variance[0], a.variance, 1e-9)
 		// The scale is the mean and the deviation of the value of a point drawn at random.
-		means, variances := predicted(d.rows())
+		means, variances := predicted(d.rows)
 		var sum, squares float64
 		for i, m := range means {
 			sum += m / float64(len(means))

@@ -138,12 +138,7 @@ func (o *draft) pointsHolding() (values [][]int) {
 // variances of both being equal, k values whose noise is not given leave k/(k+1) of their mean
 // deviation to the point. values are the observations of each point.
 func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
-	var row []int // of each observation in d, which has what stopped trials let expect besides
-	for j := range d.Y {
-		if d.Estimated == nil || !d.Estimated[j] {
-			row = append(row, j)
-		}
-	}
+	_, row := observed(d)
 	worth := slices.Clone(mean)
 	for i, observations := range values {
 		var k, sum float64

@@ -72,8 +72,8 @@ func (o *draft) relive(
 		if err != nil {
 			return nil, err
 		}
-		h := runlog.NewLog(o.space, o.config.outputs...)
-		*past = &hindsight{model: consulted{m}, h: h, outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
+		*past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...),
+			outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
 	}
 	p := *past
 	before := &draft{Optimizer: o.Optimizer, h: p.h}
@@ -90,16 +90,6 @@ func (o *draft) relive(
 		p.h.Apply(e)
 	}
 	return p, nil
-}
-
-// expect is what the model expects at x of the noise-free objective; ok is false as long as the
-// values before have no scale.
-func (past *hindsight) expect(ctx context.Context, before *draft, x []float64) (b belief, scale scaling.Values, ok bool, err error) {
-	d, scale := before.data(false)
-	if err = past.model.Fit(ctx, d); err == nil {
-		b, ok, err = before.expect(ctx, past.model, d, scale, x)
-	}
-	return b, scale, ok, err
 }
 
 // record returns the model's promises of the last evaluations. The caller holds the model.

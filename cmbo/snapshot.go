@@ -55,17 +55,25 @@ func (o *Optimizer) Snapshot(w io.Writer) error {
 		if w == nil {
 			return errNilWriter
 		}
-		s, err := o.snapshot()
-		if err != nil {
-			return err
+		line, err := o.sealedState()
+		if err == nil {
+			_, err = w.Write(line)
 		}
-		state, err := json.Marshal(s)
-		if err != nil {
-			return fmt.Errorf("%w: snapshot: %w", ErrOption, err)
-		}
-		_, err = w.Write(runlog.SealState(state))
 		return err
 	})
+}
+
+// sealedState returns the line that a snapshot is and a journal begins with.
+func (o *Optimizer) sealedState() ([]byte, error) {
+	s, err := o.snapshot()
+	if err != nil {
+		return nil, err
+	}
+	state, err := json.Marshal(s)
+	if err != nil {
+		return nil, fmt.Errorf("%w: snapshot: %w", ErrOption, err)
+	}
+	return runlog.SealState(state), nil
 }
 
 func (o *Optimizer) snapshot() (*snapshotState, error) {

@@ -10,27 +10,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// The requirements of a run, by number.
+// success is the number of the requirement that evaluations succeed.
 const success = 0
-
-// newRequirements returns those of a run, before any model of theirs is made: success, then
-// outputs that have limits, and the cost.
-func (c *runConfig) newRequirements() []requirement {
-	out := []requirement{success: new(successRequirement)}
-	cost := &costRequirement{}
-	for _, m := range c.newOutputModels() {
-		if m.output.Limited() {
-			out = append(out, m)
-		}
-		if m.output.Cost {
-			cost.model = m
-		}
-	}
-	if cost.model != nil || c.cost != nil {
-		out = append(out, cost)
-	}
-	return out
-}
 
 // successRequirement requires that evaluations succeed.
 type successRequirement struct {
@@ -116,8 +97,5 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	o.BaseTasks = successBaseTasks
 	o.FewValues = 0 // labels have no offset and scale of their own
 	m, err := hierarchy.Learn(ctx, t.labelled, grid, o)
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
-	}
-	return m, nil
+	return m, gp.Marked(ctx, err)
 }

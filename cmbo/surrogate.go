@@ -141,16 +141,8 @@ func (r plainRun) Fit(ctx context.Context, d Data) error {
 	return gp.Marked(ctx, r.Plain.Fit(ctx, &d))
 }
 
-func (r plainRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	return gp.Marked(ctx, r.Plain.Predict(ctx, mean, sd, x))
-}
-
 func (r plainRun) Describe(s *Step) {
 	_, params := r.Fitted()
 	s.Parameters = slices.Clone(params)
 	s.Jitter = r.Jitter()
-}
-
-func (r plainRun) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
-	return gp.Marked(ctx, r.Plain.Sample(ctx, dst, x, rnd))
 }

@@ -263,13 +263,7 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 
 // transfer sums up what the models have found out, that of the objective from d.
 func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
-	told := make([]bool, len(d.Y)) // and not what a stopped trial lets expect
-	var rows []int
-	for i := range told {
-		if told[i] = d.Estimated == nil || !d.Estimated[i]; told[i] {
-			rows = append(rows, i)
-		}
-	}
+	told, rows := observed(d)
 	t := o.model.transfer(d.Y, told)
 	if t.Verdict == TransferMisleads && t.better != 0 {
 		y := scaling.RaiseLow(among(d.Y, told), 0)
@@ -285,7 +279,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		}
 		t.Relation = &r
 	}
-	for _, m := range o.outputModels() {
+	for _, m := range o.outputs {
 		f, ok, err := m.fit(ctx, o, false)
 		if err != nil {
 			return t, err

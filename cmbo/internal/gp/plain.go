@@ -128,7 +128,7 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 	for i := range mean {
 		mean[i], sd[i] = g.view.Line(mean[i], sd[i])
 	}
-	return err
+	return Marked(ctx, err)
 }
 
 // Seeing returns what brings values to where Predict predicts them, and the logarithm of the steepest slope back: see
@@ -182,7 +182,7 @@ func (g *Plain) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *r
 	for i := range dst {
 		dst[i], _ = g.view.Line(dst[i], 0)
 	}
-	return err
+	return Marked(ctx, err)
 }
 
 // AddNoise adds a draw of the Gaussian of mean 0 and covariance cov to dst.
