@@ -105,9 +105,9 @@ type CheckReport struct {
 	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
 	// StandardError that of the mean; NaN for a single task.
 	Difference, StandardError float64
-	// Common is the mean over the priors learned of [LearnReport]'s: the share of the variance
-	// of the tasks' values that all have in common.
-	Common float64
+	// Common and Noise are the means over the priors learned of [LearnReport]'s: the shares of the
+	// variance of the tasks' values that all have in common, and that no parameter explains.
+	Common, Noise float64
 	// Reversed are the tasks that the tasks left out contradict: what was learned of such a task ranks
 	// their points the other way round, with correlations of ranks that are -1/√(n-1) for n points, the
 	// deviation of chance, or less in the mean. One that is contradicted most is found first, and
@@ -217,6 +217,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			_, down := t.Transfer.upright()
 			against[i] = down > 0.5
 			report.Common += learned.Common / float64(len(out))
+			report.Noise += learned.Noise / float64(len(out))
 			row := make([]float64, len(tasks))
 			for j := range tasks {
 				row[j] = ranks[tasks[j].ID]
@@ -362,7 +363,7 @@ func (r *CheckReport) String() string {
 	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %d tasks\n",
 		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
 	if r.Common > 0 && r.Verdict != TransferTooEarly {
-		fmt.Fprintln(&b, LearnReport{Common: r.Common})
+		fmt.Fprintln(&b, LearnReport{Common: r.Common, Noise: r.Noise})
 	}
 	if len(r.Reversed) > 0 {
 		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))

@@ -103,6 +103,10 @@ var families = []struct {
 		}
 		return several(familyTasks, one), one()
 	}},
+	{"noise: the past's values have nothing to do with its points", 2.5, func(r *rand.Rand) ([]surface, surface) {
+		any := func() surface { return func(float64, float64) float64 { return r.NormFloat64() } }
+		return several(familyTasks, any), peak(0.2+0.6*r.Float64(), 0.2+0.6*r.Float64(), 0.25)
+	}},
 }
 
 // clearly is the ratio of areas from which on a run with a past is better or worse than one

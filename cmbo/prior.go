@@ -58,9 +58,13 @@ type lazyDigest struct {
 // LearnReport says what learning found in the tasks.
 type LearnReport struct {
 	// Common is the share of the variance of the tasks' values that all of them have in
-	// common, by their likelihood; .54, no opinion, where there is one task. It is 0 of tasks
-	// that a [Learner] does not hold.
+	// common, by their likelihood; .54 of what is no noise, no opinion, where there is one task.
+	// It is 0 of tasks that a [Learner] does not hold.
 	Common float64
+	// Noise is the share that no function of the parameters has: noise, what a parameter
+	// that was not recorded decided, or values that stand beside the wrong points. Where it is
+	// most of the variance the past has little to say.
+	Noise float64
 	// Drawn is by how much the population's moments are drawn from what EM found to those of
 	// a process of which that share is common to all: 12/(12 + n) of n tasks, so that few say
 	// no more of how tasks differ than they show.
@@ -72,7 +76,11 @@ func (r LearnReport) String() string {
 	if r.Common == 0 {
 		return "what the tasks have in common was not asked"
 	}
-	return fmt.Sprintf("in common to all tasks: %.0f %% of the variance of their values", 100*r.Common)
+	words := fmt.Sprintf("in common to all tasks: %.0f %% of the variance of their values", 100*r.Common)
+	if r.Noise > 0.5 {
+		words += fmt.Sprintf("; %.0f %% follow no parameter: noise, or values beside the wrong points", 100*r.Noise)
+	}
+	return words
 }
 
 // Minimizes reports whether smaller values are better.
@@ -92,7 +100,8 @@ func (p *Prior) NoiseVariance() float64 { return p.learned.Base().NoiseVariance 
 // Report says what learning found.
 func (p *Prior) Report() LearnReport {
 	common, drawn := p.learned.SharedMean()
-	return LearnReport{Common: common, Drawn: drawn}
+	noise := p.learned.NoiseShare()
+	return LearnReport{Common: common * (1 - noise), Noise: noise, Drawn: drawn}
 }
 
 // Reindex returns the prior for optimisers over a finite space, with the candidates carried to

@@ -32,6 +32,7 @@ type Protocol struct {
 	SourceRows int `json:"source_rows"`
 	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times
 	// −1, or "mirrored", turned over within the range of all, as errors are accuracies: they mislead;
+	// "shuffled", those of a task stand beside its points in another order: they say nothing;
 	// "penalized", what is not above the quantile of a tenth of its task becomes a penalty, a thousand times their range below
 	// them; "compressed", they are as [cmbo.Learn] sees them; for a target in other units "shifted", 50
 	// of their mean range lower, "lower" and "higher", three of it, "small" and "large", a thirtieth and

@@ -225,7 +225,7 @@ func TestPasts(t *testing.T) {
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
 	was, err := plain.divide(table, 0)
 	require.NoError(t, err)
-	for _, past := range []string{"negated", "mirrored", "penalized", "compressed", "shifted", "lower", "higher", "small", "large", "mixed"} {
+	for _, past := range []string{"negated", "mirrored", "shuffled", "penalized", "compressed", "shifted", "lower", "higher", "small", "large", "mixed"} {
 		p := plain
 		p.Past = past
 		is, err := p.divide(table, 0)
@@ -242,6 +242,11 @@ func TestPasts(t *testing.T) {
 		for i, s := range is.sources {
 			y := was.sources[i].Y
 			require.Equal(t, was.sources[i].X, s.X)
+			if past == "shuffled" {
+				require.NotEqual(t, y, s.Y)
+				require.ElementsMatch(t, y, s.Y)
+				continue
+			}
 			factor := (s.Y[1] - s.Y[0]) / (y[1] - y[0])
 			units[math.Round(1e9*factor)] = true
 			lo, hi, penalties := slices.Min(y), slices.Max(y), 0

@@ -35,7 +35,7 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 			e.lo, e.hi, e.spread = min(e.lo, lo), max(e.hi, hi), e.spread+(hi-lo)/float64(len(s.sources))
 		}
 		for _, t := range s.sources {
-			e.unit = rng.Stream(p.Seed, "unit", uint64(i), idHash(t.ID))
+			e.draw = rng.Stream(p.Seed, "past values", uint64(i), idHash(t.ID))
 			change(t.Y, e)
 		}
 	}
@@ -48,7 +48,7 @@ func (p *Protocol) divide(t *Table, i int) (*split, error) {
 // An extent is that of the values of all past tasks: their range, and the mean of the tasks' own.
 type extent struct {
 	lo, hi, spread float64
-	unit           *rand.Rand // what a task draws its unit with
+	draw           *rand.Rand // of the task whose values are changed
 }
 
 // pasts are the changes that a protocol may make to the values of a past task.
@@ -59,13 +59,16 @@ var pasts = map[string]func(y []float64, e extent){
 			y[i] = e.lo + (e.hi - y[i])
 		}
 	},
+	"shuffled": func(y []float64, e extent) {
+		e.draw.Shuffle(len(y), func(i, j int) { y[i], y[j] = y[j], y[i] })
+	},
 	"small":   moved(1./30, 0),
 	"large":   moved(30, 0),
 	"shifted": moved(1, -50),
 	"lower":   moved(1, -3),
 	"higher":  moved(1, 3),
 	"mixed": func(y []float64, e extent) {
-		factor, ranges := math.Pow(10, 2*e.unit.Float64()-1), 6*e.unit.Float64()-3
+		factor, ranges := math.Pow(10, 2*e.draw.Float64()-1), 6*e.draw.Float64()-3
 		moved(factor, ranges)(y, e)
 	},
 	"penalized": func(y []float64, _ extent) {

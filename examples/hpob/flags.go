@@ -100,7 +100,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	}
 	f.Var(&c.ablate, "ablate", changes)
 	f.Var((*list)(&c.set.Acquisitions), "acquisition", "`acquisition`, or for an experiment several with commas between: UCB (beta 3), UCB(beta), EI, PI, MaxValuePI; without -experiment EI is the default")
-	f.StringVar(&c.set.Past, "past", "", "what is done to the values of the `past` tasks: negated, times −1, or mirrored, turned over within the range of all, they mislead; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself; shifted, lower, higher, small and large, they are in other units than the target's; mixed, each is in a unit of its own")
+	f.StringVar(&c.set.Past, "past", "", "what is done to the values of the `past` tasks: negated, times −1, or mirrored, turned over within the range of all, they mislead; shuffled, they say nothing; penalized, the lowest tenth of each task is a penalty for crashes; compressed, differences between low ones are made smaller, which cm-BO does by itself; shifted, lower, higher, small and large, they are in other units than the target's; mixed, each is in a unit of its own")
 	f.Func("clusters", "number of clusters, or a `range` such as 2-6 to choose from by the scores of the partitions; without -experiment 4 is the default", func(s string) (err error) {
 		c.set.Clusters, err = parseRange(s)
 		return err

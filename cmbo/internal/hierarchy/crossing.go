@@ -15,7 +15,7 @@ type point struct {
 	*located              // a single one
 	with        crossing  // those before and itself
 	defect, pop []float64 // its defect, and C·b under the population
-	noise       float64   // noise variance in units of the tasks' values
+	given       float64   // the noise variance that came with it, in units of the tasks' values; 0 for none
 }
 
 // A crossing holds prior covariances of one point with others, in the parts that hypotheses
@@ -31,11 +31,11 @@ type crossing struct {
 // several goroutines; before are the earlier points, and specific is the kernel of the process
 // specific to the target.
 func (m *Model) points(
-	ctx context.Context, before []*point, x *linalg.Dense, from, n int, noise float64, specific kernel.Kernel, workers int,
+	ctx context.Context, before []*point, x *linalg.Dense, from, n int, specific kernel.Kernel, workers int,
 ) ([]*point, error) {
 	pts := slices.Grow(slices.Clip(before), n-from)[:len(before)+n-from]
 	err := parallel.For(ctx, workers, n-from, func(_, i int) (err error) {
-		pts[len(before)+i], err = m.point(x.Row(from+i), noise)
+		pts[len(before)+i], err = m.point(x.Row(from + i))
 		return err
 	})
 	if err != nil {
@@ -49,13 +49,13 @@ func (m *Model) points(
 }
 
 // point carries a point to the grid.
-func (m *Model) point(x []float64, noise float64) (*point, error) {
+func (m *Model) point(x []float64) (*point, error) {
 	g := m.grid
 	s, err := m.locate(linalg.NewDense(1, len(x), slices.Clone(x)), new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}
-	p := &point{located: s, defect: make([]float64, g.len()), pop: make([]float64, g.len()), noise: noise}
+	p := &point{located: s, defect: make([]float64, g.len()), pop: make([]float64, g.len())}
 	g.defect(p.defect, s, 0)
 	cov := m.pop.Cov.Dense()
 	s.applyTo(p.pop, &cov, 0)

@@ -20,6 +20,7 @@ type facts struct {
 	transfers bool    // takes something over from the past
 	prior     float64 // mass
 	tail      float64 // share of offsets of a wider spread
+	ownNoise  float64 // variance of values that come without one, in units of the tasks' values; 0 for the run's
 	apart     bool    // the covariances need e's without the population's, for which each panel takes twice as long
 }
 

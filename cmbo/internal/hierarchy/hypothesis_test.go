@@ -98,6 +98,41 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	return mean, cov
 }
 
+// A past that is noise lends its noise to one half of no transfer alone: the other has as much variance in all,
+// and none of it where the noise of a run is given.
+func TestOwnNoise(t *testing.T) {
+	r := rng.Stream(2, t.Name())
+	tasks := makeTasks(3, 6, 10, 2, 1, 2)
+	for i := range tasks {
+		r.Shuffle(len(tasks[i].Z), func(a, b int) { tasks[i].Z[a], tasks[i].Z[b] = tasks[i].Z[b], tasks[i].Z[a] })
+	}
+	m := learn(t, tasks, uniform(r, 24, 2), testSettings(2))
+	require.Greater(t, m.NoiseShare(), 0.5)
+	alone := func(s Settings, noise float64) (out []*member) {
+		for _, k := range NewRun(m, s, noise, 1, nil, nil).all {
+			if !k.transfers {
+				out = append(out, k)
+			}
+		}
+		return out
+	}
+	s := m.Settings()
+	ks := alone(s, math.NaN())
+	require.Len(t, ks, 2)
+	var all [2]float64
+	for i, k := range ks {
+		assert.InDelta(t, math.Log(s.NoTransferMass/2), k.log, 1e-14)
+		v := []float64{0}
+		k.variance(v, nil)
+		all[i] = v[0] + k.noise
+	}
+	assert.Equal(t, [2]float64{m.grid.base.NoiseVariance, s.OwnNoise}, [2]float64{ks[0].noise, ks[1].noise})
+	assert.InEpsilon(t, all[0], all[1], 1e-14)
+	require.Len(t, alone(s, 0.3), 1, "the noise is given")
+	s.OwnNoise = 0
+	require.Len(t, alone(s, math.NaN()), 1)
+}
+
 // String names a hypothesis in failures.
 func (f *facts) String() string {
 	return fmt.Sprintf("mass %g, transfers: %t", f.prior, f.transfers)

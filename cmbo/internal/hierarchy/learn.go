@@ -129,13 +129,19 @@ func (m *Model) Settings() Settings { return m.settings }
 // Tasks returns the tasks, which must not be changed.
 func (m *Model) Tasks() []Task { return m.tasks }
 
-// SharedMean returns the share of the tasks' variance that all have in common, as they show
-// it, and by how much the population is drawn to such a process; 0 where it was not asked for.
+// SharedMean returns the share of the tasks' variance, but for noise, that all have in common, as
+// they show it, and by how much the population is drawn to such a process; 0 where it was not asked for.
 func (m *Model) SharedMean() (common, drawn float64) {
 	if m.common > 0 {
 		drawn = m.settings.PriorTasks / (m.settings.PriorTasks + float64(m.total))
 	}
 	return m.common, drawn
+}
+
+// NoiseShare returns the share of the tasks' variance that is noise.
+func (m *Model) NoiseShare() float64 {
+	noise := m.grid.base.NoiseVariance
+	return noise / (noise + m.specificVariance())
 }
 
 // Total returns the number of tasks that the population was learned from, which may be

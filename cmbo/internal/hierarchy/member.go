@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -11,7 +12,8 @@ import (
 type member struct {
 	hypothesis
 	*facts
-	log float64 // log prior mass
+	log   float64 // log prior mass
+	noise float64 // its own or the run's
 
 	whitened
 	in      inner
@@ -46,7 +48,7 @@ func (k *member) addTo(w *whitened, p *point, y float64) error {
 	k.mean(row[:1], p.located)
 	mean := row[0]
 	k.covariance(row, &p.with)
-	return w.add(row, p.noise, y, mean)
+	return w.add(row, cmp.Or(p.given, k.noise), y, mean)
 }
 
 func (k *member) reset() {

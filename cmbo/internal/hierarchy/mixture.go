@@ -36,7 +36,7 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 	if known == len(y) && r.weighed {
 		return nil
 	}
-	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.noise, r.specific, r.workers)
+	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.specific, r.workers)
 	if err != nil {
 		return err
 	}
@@ -281,7 +281,7 @@ func (r *Run) rescale(unit float64) {
 	r.restart()
 	for i, p := range r.pts {
 		if v := r.given[i]; v > 0 {
-			p.noise = min(v/r.u/r.u/unit/unit, points.MaxValue)
+			p.given = min(max(v/r.u/r.u/unit/unit, math.SmallestNonzeroFloat64), points.MaxValue)
 		}
 	}
 }

@@ -16,9 +16,20 @@ type noTransfer struct {
 
 // noTransfers gives the process the variance of what transfers with the largest process beside: of
 // values that none of them follows, the hypothesis of the largest variance would have the mass.
+//
+// A past of which most is noise says nothing of a target that is unlike it, its noise neither: half of the
+// mass is then on a process with little noise, whose variance is larger by as much.
 func noTransfers(m *Model, s *Settings) []hypothesis {
+	specific, noise := m.specificVariance(), m.grid.base.NoiseVariance
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	return []hypothesis{&noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, m.specificVariance()}}
+	h := &noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, specific}
+	if s.Exact || s.OwnNoise == 0 || m.NoiseShare() < 0.5 {
+		return []hypothesis{h}
+	}
+	h.prior /= 2
+	quiet := *h
+	quiet.ownNoise, quiet.factor = s.OwnNoise, factor+(noise-s.OwnNoise)/specific
+	return []hypothesis{h, &quiet}
 }
 
 func (h *noTransfer) mean(dst []float64, at *located) {

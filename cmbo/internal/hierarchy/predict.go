@@ -47,13 +47,26 @@ func (r *Run) predicting() (ks []weighted) {
 	return ks
 }
 
-// withoutTransfer returns the member without transfer, whatever its mass, all where there is none.
-func (r *Run) withoutTransfer() []weighted {
-	i := slices.IndexFunc(r.all, func(k *member) bool { return !k.transfers })
-	if i < 0 {
+// withoutTransfer returns the members without transfer, whatever their mass, all where there is none.
+func (r *Run) withoutTransfer() (ks []weighted) {
+	top := math.Inf(-1)
+	for _, k := range r.all {
+		if !k.transfers {
+			ks, top = append(ks, weighted{member: k}), max(top, k.fit.evidence+k.log)
+		}
+	}
+	if ks == nil {
 		return r.predicting()
 	}
-	return []weighted{{member: r.all[i], w: 1}}
+	var total float64
+	for i, k := range ks {
+		ks[i].w = math.Exp(k.fit.evidence + k.log - top)
+		total += ks[i].w
+	}
+	for i := range ks {
+		ks[i].w /= total
+	}
+	return ks
 }
 
 // transferring returns those of ks that transfer, as far as they do not reverse, all where there are none.
@@ -212,7 +225,7 @@ func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func
 // between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
-	total, err := r.sum(ctx, r.predicting(), dst, x, r.noise, func(w, mean, sd float64) float64 {
+	total, err := r.sum(ctx, r.predicting(), dst, x, 1, func(w, mean, sd float64) float64 {
 		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd)
@@ -224,8 +237,8 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo,
 }
 
 // sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
-// and a normal distribution each, and returns the sum of the masses. noise is the variance of that
-// at a scale of 1. With log, the logarithm of f, it writes the logarithms of the sums.
+// and a normal distribution each, of values with so many times their noise, and returns the sum of the
+// masses. With log, the logarithm of f, it writes the logarithms of the sums.
 func (r *Run) sum(
 	ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, noise float64, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
@@ -249,7 +262,7 @@ func (r *Run) sum(
 		clear(dst)
 		for _, t := range terms {
 			for j := range dst {
-				mean, sd := ps[t.of].normalAt(j, t.part, noise)
+				mean, sd := ps[t.of].normalAt(j, t.part, noise*ks[t.of].noise)
 				dst[j] += f(t.w, mean, sd)
 			}
 		}
@@ -260,7 +273,7 @@ func (r *Run) sum(
 			if dst[j] = math.Log(sum); sum < minSum {
 				dst[j] = math.Inf(-1)
 				for _, t := range terms {
-					mean, sd := ps[t.of].normalAt(j, t.part, noise)
+					mean, sd := ps[t.of].normalAt(j, t.part, noise*ks[t.of].noise)
 					dst[j] = special.LogAddExp(dst[j], log(t.w, mean, sd))
 				}
 			}

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -55,10 +56,13 @@ func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list 
 	r := &Run{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), parts: parts, kept: list}
 	if math.IsNaN(noise) {
 		r.noise = m.grid.base.NoiseVariance
+	} else {
+		s.OwnNoise = 0
 	}
 	r.setUnit(r.unitFor(nil))
 	for _, h := range m.hypotheses(&s) {
-		r.all = append(r.all, &member{hypothesis: h, facts: h.about(), log: math.Log(h.about().prior)})
+		of := h.about()
+		r.all = append(r.all, &member{hypothesis: h, facts: of, log: math.Log(of.prior), noise: cmp.Or(of.ownNoise, r.noise)})
 	}
 	return r
 }
@@ -134,7 +138,7 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 		r.forgetPending()
 	}
 	for i := same; i < n; i++ {
-		p, err := r.Model.point(x.Row(i), r.noise)
+		p, err := r.Model.point(x.Row(i))
 		if err != nil {
 			return err
 		}
@@ -220,7 +224,7 @@ func (r *Run) NoiseVariance() float64 { return r.noiseInUnit() * r.u * r.u }
 // noiseInUnit is the same in units of the run, whose squares are no smaller than numbers.
 func (r *Run) noiseInUnit() (variance float64) {
 	for _, k := range r.all {
-		variance += r.noise * k.mass * k.fit.all.s2
+		variance += k.noise * k.mass * k.fit.all.s2
 	}
 	return variance
 }

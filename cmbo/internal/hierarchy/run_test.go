@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"maps"
 	"math"
@@ -206,8 +207,20 @@ func TestRunAgainstBruteForce(t *testing.T) {
 	for i := range 6 { // some of the tasks' points are of the grid
 		copy(z.Row(i), tasks[i].X.Row(0))
 	}
-	for _, told := range []int{0, 1, 2, 7} {
-		m := learn(t, tasks, z, testSettings(2))
+	noise := slices.Clone(tasks)
+	for i := range noise {
+		y := make([]float64, len(noise[i].Z))
+		for j := range y {
+			y[j] = r.NormFloat64()
+		}
+		noise[i] = scaled(noise[i].ID, noise[i].X, y)
+	}
+	for i, told := range []int{0, 1, 2, 7, 2, 7} {
+		past := tasks
+		if i >= 4 {
+			past = noise
+		}
+		m := learn(t, past, z, testSettings(2))
 		// Offsets of the default's widest variances leave a dense covariance no digits.
 		settings := m.Settings()
 		settings.Wide, settings.Widest = 5, 20
@@ -222,6 +235,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		}
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
 		run := NewRun(m, settings, math.NaN(), 1, nil, nil)
+		require.Equal(t, i >= 4, slices.ContainsFunc(run.all, func(k *member) bool { return k.noise != run.noise }))
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		nodes := nodesOf(&run.affine, run.z, run.s.Reversed)
 		all := join(x, cand)
@@ -230,7 +244,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		var logs []float64
 		var means, variances [][]float64
 		for i, k := range run.all {
-			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, m.grid.base.NoiseVariance, nodes)
+			want, wantMean, wantVar := bruteForce(t, m, run.affine, k, all, run.z, k.noise, nodes)
 			assert.InDelta(t, want, k.fit.evidence, 1e-8*(1+math.Abs(want)), "evidence of %s with %d told", k, told)
 			mean, variance := make([]float64, n), make([]float64, n)
 			parts[i].momentsTo(mean, variance, &k.fit.all)
@@ -485,7 +499,9 @@ func TestExpect(t *testing.T) {
 	for j := range n {
 		assert.InEpsilon(t, math.Exp(want[j]), got[j]*total, 1e-12)
 	}
-	run.noise = 0
+	for _, k := range run.all {
+		k.noise = 0
+	}
 	require.NoError(t, run.LogWithin(ctx, want, cand, math.Inf(-1), best))
 	require.NoError(t, run.Expect(ctx, got, cand, func(mean, sd float64) float64 { return special.NormCDF((best - mean) / sd) }))
 	for j := range n {
@@ -562,7 +578,7 @@ func TestAwaitedPoints(t *testing.T) {
 		for i, p := range pts {
 			row := make([]float64, i+1)
 			k.covariance(row, &p.with)
-			row[i] += p.noise
+			row[i] += cmp.Or(p.given, k.noise)
 			for j, v := range row {
 				assert.InDelta(t, v, linalg.Dot(l.Row(i)[:j+1], l.Row(j)[:j+1]), 1e-12)
 			}
