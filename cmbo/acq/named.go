@@ -51,13 +51,14 @@ func Validate(f Func) error {
 // Register makes [Parse] know a function by a name: parse is given the text in parentheses after
 // it, "" without. Snapshots of a run can then name it, given that its String returns a text from
 // which Parse makes an equal value. Call it from an init function. It panics if the name is known,
-// empty, or holds a parenthesis.
+// empty, has spaces around it or holds a parenthesis, or if parse is nil.
 func Register(name string, parse func(arg string) (Func, error)) {
 	namedLock.Lock()
 	defer namedLock.Unlock()
 	key := strings.ToLower(name)
-	if key == "" || strings.ContainsAny(key, "()") || named[key] != nil {
-		panic(fmt.Sprintf("acq: Register: the name %q is empty, holds a parenthesis or is taken", name))
+	if key == "" || key != strings.TrimSpace(key) || strings.ContainsAny(key, "()") || named[key] != nil || parse == nil {
+		const format = "acq: Register: the name %q is empty, has spaces around it, holds a parenthesis or is taken, or parse is nil"
+		panic(fmt.Sprintf(format, name))
 	}
 	named[key] = parse
 }

@@ -55,14 +55,15 @@ func TestParse(t *testing.T) {
 			t.Errorf("Parse(%q) = %v", name, f)
 		}
 	}
-	for _, name := range []string{"", "share", "EI", "a(b"} {
+	some := func(string) (Func, error) { return tenth{}, nil }
+	for name, parse := range map[string]func(string) (Func, error){"": some, "share": some, "EI": some, "a(b": some, " a": some, "a\t": some, "nothing": nil} {
 		func() {
 			defer func() {
 				if recover() == nil {
 					t.Errorf("Register(%q) did not panic", name)
 				}
 			}()
-			Register(name, nil)
+			Register(name, parse)
 		}()
 	}
 }

@@ -41,6 +41,9 @@ const (
 var learnABLR = fromTasks(config{method: "ABLR", updates: ablrSteps}, trainABLR)
 
 func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ablr, error) {
+	for i := range obs {
+		obs[i] = distinct(obs[i])
+	}
 	m := &ablr{dim: dim, net: network{sizes: slices.Insert(slices.Repeat([]int{ablrWidth}, ablrLayers), 0, dim)}}
 	o := newABLRObjective(&m.net, obs, c.workers)
 	start := m.net.start(rng.Stream(c.seed, "baseline ablr"))
@@ -66,6 +69,19 @@ func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ab
 		to[1] = max(to[1], minPrecision)
 	}
 	return m, nil
+}
+
+// distinct returns observations without repetitions, which would be evidence that there is no noise.
+func distinct(o observations) observations {
+	n, d := o.X.Dims()
+	all := linalg.NewDense(n, d+2, nil)
+	for i := range n {
+		copy(all.Row(i), append(slices.Clone(o.X.Row(i)), o.Z[i], o.Noise[i]))
+	}
+	all = points.Distinct(all)
+	x := all.View(0, 0, points.Len(all), d)
+	o.X, o.Z, o.Noise = &x, column(all, d), column(all, d+1)
+	return o
 }
 
 // ablrObjective is the negative log marginal likelihood of all tasks, per value.

@@ -130,6 +130,30 @@ func TestABLRPrediction(t *testing.T) {
 	require.Equal(t, math.Exp(-m.alpha[0]), s.scale)
 }
 
+// A task whose rows are all listed twice is learned from as one that lists them once; rows of other
+// values at the same points stay.
+func TestABLRRepetitions(t *testing.T) {
+	r := testRNG(t)
+	tasks := family(r, 3, 8)
+	twice := make([]cmbo.Task, len(tasks))
+	for i, task := range tasks {
+		twice[i] = cmbo.Task{ID: task.ID, X: append(task.X, task.X...), Y: append(task.Y, task.Y...)}
+	}
+	raw := WithYPolicy(cmbo.RawValues)
+	once, err := learnABLR(ctx, square(t), tasks, raw, brief)
+	require.NoError(t, err)
+	again, err := learnABLR(ctx, square(t), twice, raw, brief)
+	require.NoError(t, err)
+	require.Equal(t, once.theta, again.theta)
+	require.Equal(t, once.beta, again.beta)
+
+	x := linalg.NewDense(5, 1, []float64{.1, .2, .1, .1, .2})
+	o := distinct(observations{X: x, Z: []float64{1, 2, 1, 3, 2}, Noise: []float64{0, 0, 0, 0, 1}})
+	require.True(t, points.Equal(o.X, linalg.NewDense(4, 1, []float64{.1, .2, .1, .2})))
+	require.Equal(t, []float64{1, 2, 3, 2}, o.Z)
+	require.Equal(t, []float64{0, 0, 0, 1}, o.Noise)
+}
+
 // Features shared by many tasks predict a new one from a few values better than a process of
 // its own does.
 func TestABLRTransfers(t *testing.T) {

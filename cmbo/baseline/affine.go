@@ -31,7 +31,7 @@ const (
 	pseudoVar      = 1.0 // squared deviation of one task more, for few tasks
 	minLogVar      = 0.04
 	offsetTail     = 10  // times the deviation of a
-	offsetFar      = 1e6 // likewise
+	offsetFar      = 1e6 // likewise, or times s
 	offsetTailMass = 0.01
 	offsetFarPart  = 0.1
 	scaleTailMass  = 0.02
@@ -101,23 +101,20 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 	}
 	n := len(r.d.Y)
 	r.unit = math.Exp(r.units.logScale)
-	r.shift, r.scale = 0, 1
+	r.shift, r.scale = 0, unit(r.d.Raw, r.d.Y)
 	if n > 0 {
-		r.scale = unit(r.d.Raw, r.d.Y)
 		r.shift = r.d.Raw[0] - r.scale*r.d.Y[0]
 	}
-	y := make([]float64, n)
 	var top float64
 	for _, v := range r.d.Raw {
 		top = max(top, math.Abs(v-r.units.offset))
 	}
 	grow := max(top/maxUnits/r.unit, 1)
+	r.unit *= grow
+	y, own := make([]float64, n), make([]float64, n)
 	for i, v := range r.d.Raw {
-		y[i] = (v - r.units.offset) / r.unit / grow
-	}
-	own := make([]float64, n)
-	for i, v := range r.d.NoiseVariance {
-		own[i] = v * (r.scale / r.unit) * (r.scale / r.unit)
+		y[i] = (v - r.units.offset) / r.unit
+		own[i] = r.d.NoiseVariance[i] * (r.scale / r.unit) * (r.scale / r.unit)
 	}
 	err := r.condition(ctx, y, own)
 	if err == nil {
@@ -126,7 +123,6 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if r.has = err == nil; !r.has {
 		return err
 	}
-	r.unit *= grow
 	r.infer(-math.Log(grow))
 	return nil
 }
@@ -206,7 +202,7 @@ func (r *affineRun) infer(centre float64) {
 		}
 		for k, share := range [...]float64{1 - offsetTailMass, offsetTailMass * (1 - offsetFarPart),
 			offsetTailMass * offsetFarPart} {
-			v := v0 * [...]float64{1, offsetTail * offsetTail, offsetFar * offsetFar}[k]
+			v := [...]float64{v0, v0 * offsetTail * offsetTail, max(v0, s2) * offsetFar * offsetFar}[k]
 			if n == 0 && k > 0 {
 				continue // nothing but the deviation would be seen
 			}
@@ -304,7 +300,7 @@ func (r *affineRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
 	ei, ok := f.(acq.EI)
 	if !ok {
-		return scorePredicted(ctx, r, dst, x, f)
+		return scorePredicted(ctx, r.Predict, dst, x, f)
 	}
 	if len(r.values) == 0 {
 		sd := make([]float64, len(dst))
@@ -312,7 +308,7 @@ func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f
 		if err != nil || len(dst) == 0 || points.Len(r.d.Pending) == 0 {
 			return err // and the largest mean
 		}
-		return scorePredicted(ctx, r, dst, x, acq.EI{Best: slices.Max(dst)}) // by the mean a pending point would be asked again
+		return scorePredicted(ctx, r.Predict, dst, x, acq.EI{Best: slices.Max(dst)}) // by the mean a pending point would be asked again
 	}
 	if err := r.ready(ctx, x, dst); err != nil {
 		return err

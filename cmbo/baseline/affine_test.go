@@ -154,19 +154,21 @@ func TestAffineNoiseGiven(t *testing.T) {
 	m, err := learnAffineGP(ctx, square(t), family(r, 5, 10))
 	require.NoError(t, err)
 	f := bump([]float64{0.6, 0.4})
-	d := dataAt(func(x []float64) float64 { return 100 + 3*f(x) }, randomPoints(r, 6, 2), 7)
-	z := randomPoints(r, 4, 2)
-	var got [2][]float64
-	for i := range got {
-		s := m.Surrogate(1)
-		require.NoError(t, s.Fit(ctx, d))
-		mean, sd := predict(t, s, z)
-		got[i] = append(mean, sd...)
-		for j := range d.Y {
-			setNoise(&d, j, m.base.NoiseVariance*math.Exp(2*m.units.logScale)/math.Pow(unit(d.Raw, d.Y), 2))
+	for _, scale := range []float64{3, 1e60} { // beyond 1e50 of the tasks' units, in those of the values
+		d := dataAt(func(x []float64) float64 { return 100 + scale*f(x) }, randomPoints(r, 6, 2), 7)
+		z := randomPoints(r, 4, 2)
+		var got [2][]float64
+		for i := range got {
+			s := m.Surrogate(1).(*affineRun)
+			require.NoError(t, s.Fit(ctx, d))
+			mean, sd := predict(t, s, z)
+			got[i] = append(mean, sd...)
+			for j := range d.Y {
+				setNoise(&d, j, m.base.NoiseVariance*math.Pow(s.unit/unit(d.Raw, d.Y), 2))
+			}
 		}
+		near(t, got[0], got[1], 1e-8, "predictions")
 	}
-	near(t, got[0], got[1], 1e-8, "predictions")
 }
 
 // Offsets outside all experience are learned from the values: two of them apart, runs far
@@ -177,15 +179,17 @@ func TestAffineFarFromThePast(t *testing.T) {
 	require.NoError(t, err)
 	x, z := randomPoints(r, 6, 2), randomPoints(r, 4, 2)
 	f := bump([]float64{0.6, 0.4})
-	var want []float64
-	for _, offset := range []float64{3e3, -2e4} {
-		s := m.Surrogate(1)
-		require.NoError(t, s.Fit(ctx, dataAt(func(x []float64) float64 { return offset + 3*f(x) }, x, 1)))
-		mean, sd := predict(t, s, z)
-		if want == nil {
-			want = append(mean, sd...)
+	for _, scale := range []float64{3, 3e7} { // another unit too, in which the offset is no farther off
+		var want []float64
+		for _, offset := range []float64{1e3, -7e3} {
+			s := m.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, dataAt(func(x []float64) float64 { return scale * (offset + f(x)) }, x, 1)))
+			mean, sd := predict(t, s, z)
+			if want == nil {
+				want = append(mean, sd...)
+			}
+			near(t, want, append(mean, sd...), 1e-3, "predictions in scaled units")
 		}
-		near(t, want, append(mean, sd...), 1e-3, "predictions in scaled units")
 	}
 }
 

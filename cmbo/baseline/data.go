@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
@@ -39,7 +40,7 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 		o.Scale = unit(raw, o.Z)
 		o.Shift = raw[0] - o.Scale*o.Z[0]
 		for k, v := range t.NoiseVariance {
-			o.Noise[k] = v / o.Scale / o.Scale
+			o.Noise[k] = min(v/o.Scale/o.Scale, points.MaxValue)
 		}
 		out = append(out, o)
 	}
@@ -59,9 +60,6 @@ func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*conf
 // unit returns the size of one unit of the scaled values z in units of raw: the slope of the line
 // through them, 1 where all are equal. For the policies that are linear the line is exact.
 func unit(raw, z []float64) float64 {
-	if len(z) == 0 {
-		return 1
-	}
 	// Differences from the first value, which an offset does not spoil.
 	n := float64(len(z))
 	var mz, mr float64

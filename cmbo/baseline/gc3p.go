@@ -210,19 +210,15 @@ func (r *gc3pRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	d = r.d
-	d.NoiseVariance = make([]float64, len(d.Y))
+	d.NoiseVariance, d.RawNoiseVariance = nil, nil
 	if err := r.target.Fit(ctx, d); err != nil {
 		return err
 	}
 	z := cmbo.Copula.Apply(d.Y)
-	r.best, r.shift, r.scale = math.NaN(), 0, 1
-	if len(z) > 0 {
-		r.best, r.scale = slices.Max(z), unit(d.Y, z)
-		y, _ := meanVariance(d.Y)
-		at, _ := meanVariance(z)
-		r.shift = y - r.scale*at
-	}
+	y, _ := meanVariance(d.Y)
+	at, _ := meanVariance(z)
+	r.best, r.scale = r.top(z), unit(d.Y, z)
+	r.shift = y - r.scale*at
 	return nil
 }
 
@@ -270,17 +266,10 @@ func (r *gc3pRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f a
 		}
 		return nil
 	}
-	if _, ok := f.(acq.EI); !ok {
-		return scorePredicted(ctx, r, dst, x, f)
+	if _, ok := f.(acq.EI); ok {
+		return scorePredicted(ctx, r.moments, dst, x, acq.EI{Best: r.best})
 	}
-	sd := make([]float64, len(dst))
-	if err := r.moments(ctx, dst, sd, x); err != nil {
-		return err
-	}
-	for i, m := range dst {
-		dst[i] = acq.EI{Best: r.best}.Score(m, sd[i])
-	}
-	return nil
+	return scorePredicted(ctx, r.Predict, dst, x, f)
 }
 
 // NoiseVariance returns that of the residual at a deviation of 1, in the run's scaled units.

@@ -130,4 +130,14 @@ func TestGC3PScore(t *testing.T) {
 	require.NoError(t, other.Score(ctx, same, z, acq.EI{}, 0))
 	near(t, got, same, 1e-9, "warped values")
 	require.Equal(t, 5, points.Len(z))
+
+	// Known noise is left out, of the fit too.
+	for i := range d.Y {
+		setNoise(&d, i, 0.5)
+	}
+	noisy := m.Surrogate(1).(*gc3pRun)
+	require.NoError(t, noisy.Fit(ctx, d))
+	require.NoError(t, noisy.Score(ctx, same, z, acq.EI{}, 0))
+	near(t, got, same, 1e-12, "known noise")
+	require.Equal(t, s.h, noisy.h)
 }

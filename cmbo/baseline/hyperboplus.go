@@ -26,7 +26,7 @@ type hyperBOPlus struct {
 }
 
 // learnHyperBOPlus fits the laws of the parameters.
-var learnHyperBOPlus = fromTasks(config{method: "HyperBO+", ard: true, samples: 100}, trainHyperBOPlus)
+var learnHyperBOPlus = fromTasks(config{method: "HyperBO+", varied: true, ard: true, samples: 100}, trainHyperBOPlus)
 
 func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *config) (*hyperBOPlus, error) {
 	b, err := learnPast(ctx, dim, obs, c)
@@ -114,8 +114,7 @@ func (r *hierarchyRun) Bind(_ context.Context, candidates *linalg.Dense) error {
 }
 
 func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
-	r.mean, r.sd = nil, nil
-	r.active, r.p = nil, nil
+	r.mean, r.sd, r.active, r.p = nil, nil, nil, nil
 	if err := r.take(d); err != nil {
 		return err
 	}

@@ -3,6 +3,7 @@ package baseline
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -126,6 +127,10 @@ func fromTasks[M Model](base config,
 		}
 		if err != nil {
 			return m, err
+		}
+		varies := func(o observations) bool { return slices.Min(o.Z) < slices.Max(o.Z) }
+		if c.varied && slices.ContainsFunc(obs, varies) {
+			obs = slices.DeleteFunc(obs, func(o observations) bool { return !varies(o) })
 		}
 		return train(ctx, space.Dim(), obs, c)
 	}

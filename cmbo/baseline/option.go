@@ -17,6 +17,7 @@ type Option func(*config) error
 type config struct {
 	method   string
 	optional bool // tasks are
+	varied   bool // tasks of equal values are left out if there are others
 
 	seed     uint64
 	minimize bool

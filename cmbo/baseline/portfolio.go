@@ -85,19 +85,12 @@ func (r *portfolioRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if err := r.take(d); err != nil {
 		return err
 	}
-	asked := []*linalg.Dense{r.d.X, r.d.Pending}
-	if d.Seen != nil {
-		if err := r.checkPoints(d.Seen); err != nil {
-			return err
-		}
-		asked = append(asked, d.Seen)
-	}
 	if r.bound == nil {
 		if err := r.Bind(ctx, r.m.grid); err != nil {
 			return err
 		}
 	}
-	f, err := r.at(ctx, points.Distinct(asked...))
+	f, err := r.at(ctx, points.Distinct(r.d.X, r.d.Pending, r.d.Seen))
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,6 @@ package baseline
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -52,7 +51,7 @@ func (r *rgpeRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 }
 
 // Score scores with the run's acquisition. Expected improvement is over the best mean that the
-// ensemble predicts at the observed points: where models with scales of their own are averaged,
+// ensemble predicts at the observed points that hold the limits: where models with scales of their own are averaged,
 // the best value told is no value of the average.
 func (r *rgpeRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
 	if _, ok := f.(acq.EI); ok && len(r.d.Y) > 0 {
@@ -60,18 +59,19 @@ func (r *rgpeRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f a
 		if err := r.Predict(ctx, mean, sd, r.d.X); err != nil {
 			return err
 		}
-		f = acq.EI{Best: slices.Max(mean)}
+		f = acq.EI{Best: r.top(mean)}
 	}
-	return scorePredicted(ctx, r, dst, x, f)
+	return scorePredicted(ctx, r.Predict, dst, x, f)
 }
 
-// scorePredicted writes f at what s predicts at the rows of x.
-func scorePredicted(ctx context.Context, s cmbo.Surrogate, dst []float64, x *linalg.Dense, f acq.Func) error {
+// scorePredicted writes f at what is predicted at the rows of x.
+func scorePredicted(ctx context.Context, predict func(ctx context.Context, mean, sd []float64, x *linalg.Dense) error,
+	dst []float64, x *linalg.Dense, f acq.Func) error {
 	if f == nil {
 		return optionErrorf("a nil acquisition")
 	}
 	sd := make([]float64, len(dst))
-	if err := s.Predict(ctx, dst, sd, x); err != nil {
+	if err := predict(ctx, dst, sd, x); err != nil {
 		return err
 	}
 	for j, m := range dst {

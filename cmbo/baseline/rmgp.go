@@ -132,7 +132,7 @@ func expWeights(w, sum []float64) {
 
 // learnRMGPUCB learns RM-GP-UCB, a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),
 // whose weights follow from gaps: see [gapRun] and METHODS.md.
-var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
+var learnRMGPUCB = ensemble(config{method: "RM-GP-UCB", varied: true, shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmUCBRun{newGapRun(p, c, seed)}
 })
 
@@ -172,7 +172,7 @@ func (r *rmUCBRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ 
 
 // learnRMGPTS learns RM-GP-TS: with probability 1 − ν_t it proposes the maximiser of a draw of
 // the target's posterior, else that of Σ_i w_i·f_i, f_i a draw of each task's. See METHODS.md.
-var learnRMGPTS = ensemble(config{method: "RM-GP-TS", shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
+var learnRMGPTS = ensemble(config{method: "RM-GP-TS", varied: true, shape: kernel.Matern52}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
 	return &rmTSRun{newGapRun(p, c, seed)}
 })
 

@@ -3,7 +3,6 @@ package baseline
 import (
 	"context"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -26,7 +25,7 @@ func newTAFRun(p *past, c *config, seed uint64) cmbo.Surrogate {
 	r := &tafRun{ensembleRun: newEnsembleRun(p, c, seed)}
 	weigh := func(ctx context.Context) ([]float64, error) { return tstWeights(ctx, p, r.d, c.bandwidth) }
 	if !c.byRanks {
-		weigh = newRanker(p, c, seed).weigher(r.target)
+		weigh, r.least = newRanker(p, c, seed).weigher(r.target), 0.5/float64(c.samples)
 	}
 	r.weigh = func(ctx context.Context) ([]float64, error) {
 		w, err := weigh(ctx)
@@ -40,8 +39,9 @@ func newTAFRun(p *past, c *config, seed uint64) cmbo.Surrogate {
 
 type tafRun struct {
 	*ensembleRun
-	best []float64 // by source: the largest mean at points evaluated
-	own  float64   // the same of the target's process
+	best  []float64 // by source: the largest mean at points evaluated
+	own   float64   // the same of the target's process
+	least float64   // what that weighs at least: see METHODS.md
 }
 
 // incumbents finds the best means at the points evaluated and pending.
@@ -57,13 +57,13 @@ func (r *tafRun) incumbents(ctx context.Context) error {
 		return err
 	}
 	for i, mu := range means {
-		r.best[i] = slices.Max(mu)
+		r.best[i] = r.top(mu)
 	}
 	own := make([]float64, n)
 	if err := r.full.Moments(ctx, own, nil, x); err != nil {
 		return err
 	}
-	r.own = slices.Max(own)
+	r.own = r.top(own)
 	return nil
 }
 
@@ -83,7 +83,7 @@ func (r *tafRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _ ac
 			gain[j] += r.w[i] * max(mu-r.best[i], 0)
 		}
 	}
-	logOwn := math.Log(r.w[len(r.w)-1])
+	logOwn := math.Log(max(r.w[len(r.w)-1], r.least))
 	for j := range dst {
 		dst[j] = special.LogAddExp(logOwn+acq.LogExpectedImprovement(mean[j], sd[j], r.own), math.Log(gain[j]))
 	}

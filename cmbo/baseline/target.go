@@ -91,7 +91,7 @@ func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []
 	u := unit(raw, z)
 	noise = make([]float64, n)
 	for i := range noise {
-		noise[i] = t.d.RawNoiseVariance[i] / u / u
+		noise[i] = min(t.d.RawNoiseVariance[i]/u/u, points.MaxValue)
 	}
 	if t.adjust != nil && n > 0 {
 		err = t.adjust(ctx, z, x)

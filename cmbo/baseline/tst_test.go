@@ -115,6 +115,17 @@ func TestTAF(t *testing.T) {
 		for j := range got {
 			require.InDelta(t, math.Log(s.w[3])+acq.LogExpectedImprovement(mean[j], sd[j], s.own), got[j], 1e-12)
 		}
+
+		// A target that won none of 256 draws counts as if it had won half a draw: points of which no
+		// task promises more are still ordered.
+		if ranks {
+			continue // whose weights are never 0
+		}
+		s.w[3] = 0
+		require.NoError(t, s.Score(ctx, got, z, nil, 0))
+		for j := range got {
+			require.InDelta(t, math.Log(0.5/256)+acq.LogExpectedImprovement(mean[j], sd[j], s.own), got[j], 1e-12)
+		}
 	}
 }
 

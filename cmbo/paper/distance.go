@@ -18,7 +18,7 @@ import (
 func (r *Surrogate) weigh(d *cmbo.Data) []float64 {
 	newest, distances := 0, []float64(nil)
 	for i, t := range d.Trials {
-		if t > newest && d.States[i] != nil {
+		if t > newest && i < len(d.States) && d.States[i] != nil {
 			newest, distances = t, d.States[i]
 		}
 	}

@@ -222,6 +222,46 @@ func TestConforms(t *testing.T) {
 	}
 }
 
+// TestBadArguments: what a surrogate that is called directly cannot use is an error that says so; parts of
+// the data that are nil are empty, and the next Fit is as good as ever.
+func TestBadArguments(t *testing.T) {
+	space := square(t)
+	p := learn(t, space, twoKinds(5, 8), WithClusterRange(2, 2), WithIndexPoints(12))
+	s, err := p.Surrogate(ctx, space)
+	require.NoError(t, err)
+	x, one, v := linalg.NewDense(1, 2, []float64{0.3, 0.4}), []float64{1}, []float64{0}
+	r := rng.Stream(1, "draws")
+	require.ErrorIs(t, s.Predict(ctx, v, v, x), cmbo.ErrOption)
+	require.ErrorIs(t, s.Sample(ctx, v, x, r), cmbo.ErrOption)
+	require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+	require.NoError(t, s.Predict(ctx, v, v, x))
+	nan := linalg.NewDense(1, 2, []float64{0.3, math.NaN()})
+	for what, bad := range map[string]struct {
+		d    cmbo.Data
+		want error
+	}{
+		"no value":     {cmbo.Data{X: x}, cmbo.ErrDimension},
+		"no point":     {cmbo.Data{Y: one, Raw: one}, cmbo.ErrDimension},
+		"states":       {cmbo.Data{X: x, Y: one, Raw: one, Trials: []int{1}, States: make([][]float64, 2)}, cmbo.ErrDimension},
+		"trials":       {cmbo.Data{X: x, Y: one, Raw: one, Trials: []int{1, 2}}, cmbo.ErrDimension},
+		"feasible":     {cmbo.Data{X: x, Y: one, Raw: one, Feasible: make([]bool, 2)}, cmbo.ErrDimension},
+		"coordinates":  {cmbo.Data{Pending: linalg.NewDense(1, 3, nil)}, cmbo.ErrDimension},
+		"seen":         {cmbo.Data{Seen: nan}, cmbo.ErrNotFinite},
+		"NaN value":    {cmbo.Data{X: x, Y: []float64{math.NaN()}, Raw: one}, cmbo.ErrNotFinite},
+		"noise":        {cmbo.Data{X: x, Y: one, Raw: one, NoiseVariance: []float64{-1}}, cmbo.ErrNotFinite},
+		"not a number": {cmbo.Data{X: nan, Y: one, Raw: one}, cmbo.ErrNotFinite},
+	} {
+		require.ErrorIs(t, s.Fit(ctx, bad.d), bad.want, what)
+		require.ErrorIs(t, s.Predict(ctx, v, v, x), cmbo.ErrOption, what)
+	}
+	require.NoError(t, s.Fit(ctx, cmbo.Data{X: x, Y: one, Raw: one, Trials: []int{1}}), "no state is known")
+	require.NoError(t, s.Predict(ctx, v, v, x))
+	require.ErrorIs(t, s.Predict(ctx, v, v, linalg.NewDense(1, 3, nil)), cmbo.ErrDimension)
+	require.ErrorIs(t, s.Predict(ctx, v, v, nil), cmbo.ErrDimension)
+	require.ErrorIs(t, s.Predict(ctx, v, nil, x), cmbo.ErrDimension)
+	require.ErrorIs(t, s.Sample(ctx, nil, x, r), cmbo.ErrDimension)
+}
+
 // TestSampleFollowsPosterior: draws have the means, deviations and a covariance of the
 // posterior.
 func TestSampleFollowsPosterior(t *testing.T) {

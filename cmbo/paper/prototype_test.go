@@ -112,8 +112,10 @@ func TestGreedyGain(t *testing.T) {
 	const d, noise, n = 2, 0.1, 4
 	p := extensions(t, 7, d)
 	candidates := uniform(rng.Stream(5, t.Name()), 9, d)
+	cube, err := cmbo.UnitCube(d)
+	require.NoError(t, err)
 	for _, bound := range []bool{false, true} {
-		a := &Surrogate{view: view{prior: p, entries: make(map[string]int)}, runConfig: runConfig{noise: noise}}
+		a := &Surrogate{view: view{prior: p, entries: make(map[string]int)}, runConfig: runConfig{noise: noise}, space: cube}
 		x := p.index
 		if bound {
 			x = candidates

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -60,7 +61,7 @@ type Surrogate struct {
 	pending []int
 	noises  []float64 // variances of the data
 	data    gp.Conditioned
-	full    *gp.Conditioned // data and the pending points
+	full    *gp.Conditioned // data and the pending points, nil before Fit has come to its end
 
 	priorMean, priorSD []float64 // at the points of the latest Predict
 
@@ -95,18 +96,27 @@ func (r *Surrogate) Bind(ctx context.Context, x *linalg.Dense) error {
 
 // Fit implements [cmbo.Surrogate].
 func (r *Surrogate) Fit(ctx context.Context, d cmbo.Data) error {
-	pending, _ := d.Pending.Dims()
-	r.step, r.alone = d.Step, pending == 0
+	r.full = nil
+	if err := gp.CheckData(&d, r.space.Dim()); err != nil {
+		return err
+	}
+	r.step, r.alone = d.Step, points.Len(d.Pending) == 0
 	return gp.Marked(ctx, r.condition(ctx, &d))
 }
 
 // Predict implements [cmbo.Surrogate].
 func (r *Surrogate) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
+	if err := gp.CheckCall(ctx, r.full != nil, r.space.Dim(), x, mean, sd); err != nil {
+		return err
+	}
 	return gp.Marked(ctx, r.predict(ctx, mean, sd, x))
 }
 
 // Sample implements [cmbo.Sampler]. It takes O(n³) time for n rows.
 func (r *Surrogate) Sample(ctx context.Context, dst []float64, x *linalg.Dense, rnd *rand.Rand) error {
+	if err := gp.CheckCall(ctx, r.full != nil, r.space.Dim(), x, dst); err != nil {
+		return err
+	}
 	return gp.Marked(ctx, r.sample(ctx, dst, x, rnd))
 }
 

@@ -1,0 +1,86 @@
+package gp
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/linalg"
+)
+
+// CheckData reports what no model of points of dim coordinates can take of the data of a run. Points that are
+// nil become empty lists, noise variances unknown ones.
+func CheckData(d *space.Data, dim int) error {
+	n := len(d.Y)
+	if d.NoiseVariance == nil {
+		d.NoiseVariance, d.RawNoiseVariance = make([]float64, n), make([]float64, n)
+	}
+	lengths := []int{points.Len(d.X), n, len(d.Raw), len(d.NoiseVariance)}
+	for _, m := range []int{len(d.RawNoiseVariance), len(d.Trials), len(d.States), len(d.Feasible)} {
+		if m > 0 {
+			lengths = append(lengths, m)
+		}
+	}
+	if slices.Min(lengths) != slices.Max(lengths) {
+		return fmt.Errorf("%w: the numbers of points, values, raw values, noise variances, then raw ones, trials, states and marks of feasibility if any, are %d",
+			space.ErrDimension, lengths)
+	}
+	for _, x := range []**linalg.Dense{&d.X, &d.Pending, &d.Seen} {
+		if *x == nil {
+			*x = linalg.NewDense(0, dim, nil)
+		}
+		if err := checkPoints(*x, dim); err != nil {
+			return err
+		}
+	}
+	for i := range n {
+		if !points.Admitted(d.Y[i]) || !points.Admitted(d.Raw[i]) {
+			return fmt.Errorf("%w: value %d is %g, before scaling %g", space.ErrNotFinite, i, d.Y[i], d.Raw[i])
+		}
+		if v := d.NoiseVariance[i]; !(v >= 0) || !points.Admitted(v) {
+			return fmt.Errorf("%w: noise variance %d is %g", space.ErrNotFinite, i, v)
+		}
+	}
+	return nil
+}
+
+func checkPoints(x *linalg.Dense, dim int) error {
+	if x == nil {
+		return fmt.Errorf("%w: a nil matrix of points", space.ErrDimension)
+	}
+	n, d := x.Dims()
+	if n > 0 && d != dim {
+		return fmt.Errorf("%w: points of %d coordinates, want %d", space.ErrDimension, d, dim)
+	}
+	for i := range n {
+		for j, v := range x.Row(i) {
+			if math.IsNaN(v) || math.IsInf(v, 0) {
+				return fmt.Errorf("%w: point %d, coordinate %d is %g", space.ErrNotFinite, i, j, v)
+			}
+		}
+	}
+	return nil
+}
+
+// CheckCall reports what no model that has data can answer: x are points of dim coordinates, and
+// destinations have an entry for each.
+func CheckCall(ctx context.Context, has bool, dim int, x *linalg.Dense, dst ...[]float64) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	if !has {
+		return fmt.Errorf("%w: the surrogate has not been given data", space.ErrOption)
+	}
+	if err := checkPoints(x, dim); err != nil {
+		return err
+	}
+	for _, v := range dst {
+		if len(v) != points.Len(x) {
+			return fmt.Errorf("%w: %d entries for %d points", space.ErrDimension, len(v), points.Len(x))
+		}
+	}
+	return nil
+}
