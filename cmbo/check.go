@@ -113,13 +113,13 @@ type CheckReport struct {
 	// deviation of chance, or less in the mean. One that is contradicted most is found first, and
 	// counts the other way round for the others. So are those left out whose run with the past of all the others
 	// gave most of the mass to large being small: one such task of few noisy values is drawn so far
-	// to what all have in common that no other contradicts it.
+	// to what all have in common that no other contradicts it. Fewer than 5 tasks with values tell of none.
 	Reversed []string
 	// Apart are tasks whose values of an output are fifty times those of the others, or more, or less: they may
 	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 
-	misfits []string // limits that do not fit the tasks' values
+	notes []string // limits that do not fit the tasks' values, and tasks that could not be left out
 }
 
 // An ApartOutput is an output of a task whose values differ from those of others as another
@@ -156,15 +156,16 @@ type Replay struct {
 // prior and without. No function is evaluated. As an optimiser chose the records where it found
 // good values, the difference looks smaller than on a new task.
 //
-// A task needs 5 different points and two different values to be left out. With limits
-// ([WithOutput]) regret is that of the best value that holds them; rows that lack an output
-// which is not optional are not proposed.
+// To be left out a task needs 5 different points and two different values, with limits ([WithOutput])
+// two that hold them; the report names others. Regret is then that of the best value that holds them,
+// and rows that lack an output which is not optional are not proposed. That all tasks are negated
+// alike Check cannot see.
 //
 // Options are those of Learn and New but for priors, models, journals, contexts, costs and budgets.
 // A task left out takes a Learn and four runs. Check fails as [Learn] and [New] do, with [ErrOutput]
 // if no task has an output that is not [Optional], and with [ErrTask] if none can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
-	return guarded(func() (*CheckReport, error) {
+	return called(ctx, nil, func() (*CheckReport, error) {
 		c := &checkConfig{tasks: defaultCheckTasks, evaluations: defaultCheckEvaluations}
 		if err := applyAll("CheckOption", opts, c, CheckOption.applyCheck); err != nil {
 			return nil, err
@@ -183,24 +184,30 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			return nil, err
 		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
-		if report.misfits, err = c.declare(tasks); err != nil {
+		if report.notes, err = c.declare(tasks); err != nil {
 			return nil, err
 		}
 		valued := withValues(tasks)
-		var out []int // tasks to leave out
+		var out []int                        // tasks to leave out
+		lacking := make(map[string][]string) // others, by what they lack
 		records := make([]*replay.Record, len(tasks))
 		for i := range tasks {
 			if records[i], err = replay.New(s, &tasks[i], l.minimize, c.outputs...); err != nil {
 				return nil, space.InTask(err, tasks[i].ID)
 			}
-			if records[i].Usable() && valued > 1 {
+			if what := records[i].Lacks(); what != "" {
+				lacking[what] = append(lacking[what], tasks[i].ID)
+			} else if valued > 1 {
 				out = append(out, i)
 			}
+		}
+		for _, what := range slices.Sorted(maps.Keys(lacking)) {
+			report.notes = append(report.notes, fmt.Sprintf("not left out, as they lack %s: %s", what, some(lacking[what], 10)))
 		}
 		if len(out) == 0 {
 			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and "+
 				"others with values to learn from%s", len(tasks), replay.MinRows,
-				strings.Join(append([]string{""}, report.misfits...), "; "))
+				strings.Join(append([]string{""}, report.notes...), "; "))
 		}
 		draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
 		slices.SortFunc(out, func(a, b int) int { return cmp.Compare(draw(a), draw(b)) })
@@ -225,7 +232,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			ranked = append(ranked, row)
 		}
 		for i, down := range upsideDown(len(tasks), out, ranked) {
-			if down || against[i] {
+			if valued >= verdictValues && (down || against[i]) {
 				report.Reversed = append(report.Reversed, tasks[i].ID)
 			}
 		}
@@ -371,7 +378,7 @@ func (r *CheckReport) String() string {
 	for _, a := range r.Apart {
 		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of the others\n", a.Output, a.Task, a.Ratio)
 	}
-	for _, words := range r.misfits {
+	for _, words := range r.notes {
 		fmt.Fprintln(&b, words)
 	}
 	return b.String()

@@ -295,3 +295,47 @@ func TestCheckRefuses(t *testing.T) {
 		require.ErrorIs(t, err, c.err)
 	}
 }
+
+// TestCheckOfFewTasksNamesNone: three tasks of six rows cannot tell which of them is upside down.
+func TestCheckOfFewTasksNamesNone(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for i := range uint64(10) {
+		r := rng.Stream(i, t.Name())
+		var tasks []cmbo.Task
+		for j := range 3 {
+			task := twelve(r, fmt.Sprint(j), peak(near(r, 0.5, 0.3), near(r, 0.5, 0.3), 0.25), 0.1, false)
+			task.X, task.Y = task.X[:6], task.Y[:6]
+			tasks = append(tasks, task)
+		}
+		report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1))
+		require.NoError(t, err)
+		require.Equal(t, cmbo.TransferTooEarly, report.Verdict)
+		require.Empty(t, report.Reversed)
+	}
+}
+
+// TestCheckSaysWhatIsMissing: tasks that cannot be left out are named, with what they lack.
+func TestCheckSaysWhatIsMissing(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := recorded(5, 6)
+	for i := range tasks {
+		tasks[i].Outputs = map[string][]float64{"seconds": {1, 2, 3, 4, 5, 6}}
+	}
+	tasks[1].Outputs["seconds"] = []float64{6, 7, 8, 9, 6, 7}
+	tasks[2].Outputs["seconds"][1], tasks[2].Outputs["seconds"][4] = math.NaN(), math.NaN()
+	for i := range tasks[3].Y {
+		tasks[3].Y[i], tasks[3].Outputs["seconds"][i] = 1, 1
+	}
+	report, err := cmbo.Check(ctx, space, tasks, cmbo.WithOutput("seconds", cmbo.AtMost(5)), cmbo.WithCheckEvaluations(1), cmbo.WithCheckTasks(1))
+	require.NoError(t, err)
+	require.Contains(t, report.String(), `not left out, as they lack 5 different points with all outputs: task-2
+not left out, as they lack a value within all limits: task-1
+not left out, as they lack two different values within all limits: task-3
+`)
+	_, err = cmbo.Check(ctx, space, recorded(14, 4), cmbo.WithCheckTasks(1))
+	require.ErrorIs(t, err, cmbo.ErrTask)
+	require.ErrorContains(t, err, "; not left out, as they lack 5 different points with all outputs: task-0, task-1, task-2, task-3, "+
+		"task-4, task-5, task-6, task-7, task-8, task-9 and 4 more")
+}

@@ -109,18 +109,18 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		f, ok := fields[name]
 		if !ok {
 			require.NotEmpty(t, elsewhere[name], "nothing says how field %s of a run's configuration is stored", name)
-			require.True(t, field(plain.config, i).IsZero(), name)
+			require.True(t, field(&plain.config, i).IsZero(), name)
 			continue
 		}
 		o, err := New(box, f.opts...)
 		require.NoError(t, err, name)
-		require.NotEqual(t, value(plain.config, i), value(o.config, i), "%s is at its default", name)
+		require.NotEqual(t, value(&plain.config, i), value(&o.config, i), "%s is at its default", name)
 		var b bytes.Buffer
 		require.NoError(t, o.Snapshot(&b), name)
 		back, err := Restore(&b, f.again...)
 		require.NoError(t, err, name)
 		for j := range kinds {
-			require.Equal(t, value(o.config, j), value(back.config, j), "field %s, with another %s", kinds[j].Name, name)
+			require.Equal(t, value(&o.config, j), value(&back.config, j), "field %s, with another %s", kinds[j].Name, name)
 		}
 	}
 }

@@ -77,7 +77,7 @@ func (r Relation) String() string {
 // 200 tasks K on I points of the index set in O(K (n³ + n I) + K³) time. It fails with
 // [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
-	return guarded(func() (Relation, error) { return relationOf(ctx, p.learned.Model) })
+	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned.Model) })
 }
 
 func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {

@@ -29,17 +29,18 @@ const (
 
 // Encode writes the prior in a compact binary form of deterministic bytes, versioned and
 // checksummed, fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations
-// in d coordinates takes 8n(d+2) bytes and some hundred more, moments on I index points 4I².
-// It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
+// in d coordinates takes 8n(d+2) bytes and some hundred more, moments on I index points 4I², each
+// output as much again, failures up to .3 MB. It fails if w does, or with [ErrOption] if a kernel
+// is not one of package kernel.
 func (p *Prior) Encode(w io.Writer) error {
-	return sealed(w, priorMagic, priorVersion, p.encode)
+	return sealed(w, p.made(), priorMagic, priorVersion, p.encode)
 }
 
-// sealed writes what body encodes to the caller's writer.
-func sealed(w io.Writer, magic string, version byte, body func(*codec.Encoder) error) error {
+// sealed writes what body encodes to the caller's writer. It returns refused, unless that is nil.
+func sealed(w io.Writer, refused error, magic string, version byte, body func(*codec.Encoder) error) error {
 	return guard(func() error {
-		if w == nil {
-			return errNilWriter
+		if err := cmp.Or(refused, checkWriter(w)); err != nil {
+			return err
 		}
 		_, err := codec.Seal(w, magic, version, body)
 		return err
@@ -49,6 +50,9 @@ func sealed(w io.Writer, magic string, version byte, body func(*codec.Encoder) e
 // Digest returns the SHA-256 of the encoded prior in hexadecimal, which its last 32 bytes are, and
 // by which a snapshot knows the prior it belongs to. It is computed once. It fails as Encode does.
 func (p *Prior) Digest() (string, error) {
+	if err := p.made(); err != nil {
+		return "", err
+	}
 	d := p.lazy
 	d.once.Do(func() {
 		d.hex, d.err = guarded(func() (string, error) {
@@ -170,7 +174,7 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 // another format; with [ErrCorrupt] if anything else is not right; if r does; and with
 // ctx.Err(). It takes O(n³) time for a task of n observations.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
-	return guarded(func() (*Prior, error) {
+	return called(ctx, nil, func() (*Prior, error) {
 		d, err := l.open(ctx, r, "prior", priorMagic, priorVersion, "learn it again")
 		if err != nil {
 			return nil, err

@@ -1,8 +1,11 @@
 package cmbo
 
 import (
+	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"io"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -119,6 +122,14 @@ func guarded[T any](do func() (T, error)) (out T, err error) {
 	return do()
 }
 
+// called is guarded of a call with a context. It returns refused, unless that is nil, and refuses a nil context.
+func called[T any](ctx context.Context, refused error, do func() (T, error)) (out T, err error) {
+	if err := cmp.Or(refused, refuseUnless(ctx != nil, "a nil context.Context")); err != nil {
+		return out, err
+	}
+	return guarded(do)
+}
+
 // guard is guarded for what returns an error alone.
 func guard(do func() error) error {
 	_, err := guarded(func() (struct{}, error) { return struct{}{}, do() })
@@ -137,4 +148,4 @@ func refuseUnless(ok bool, format string, args ...any) error {
 	return optionErrorf(format, args...)
 }
 
-var errNilWriter = optionErrorf("a nil io.Writer")
+func checkWriter(w io.Writer) error { return refuseUnless(w != nil, "a nil io.Writer") }

@@ -1,6 +1,7 @@
 package cmbo_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"log"
@@ -54,4 +55,37 @@ func ExampleLearner() {
 	}
 	fmt.Println(prior.NumTasks(), "tasks")
 	// Output: 6 tasks
+}
+
+// After each run its task joins the prior: a learner in its first pass keeps the tasks and the options.
+func ExampleLearner_Encode() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("buffer", 1, 4096)))
+	var stored bytes.Buffer // a file, say
+	learner := must(cmbo.NewLearner(space, cmbo.WithMinimize(), cmbo.WithPositiveValues()))
+	opt := must(cmbo.New(space, cmbo.WithMinimize(), cmbo.WithPositiveValues()))
+	for run := range 3 {
+		for range 6 {
+			trial := must(opt.Ask(ctx))
+			milliseconds := 20 + math.Abs(math.Log2(float64(trial.Int("buffer")))-float64(6+run))
+			if err := opt.Tell(trial.ID, milliseconds); err != nil {
+				log.Fatal(err)
+			}
+		}
+		if err := learner.Add(must(opt.Task(fmt.Sprint("run ", run)))); err != nil {
+			log.Fatal(err)
+		}
+		stored.Reset()
+		if err := learner.Encode(&stored); err != nil {
+			log.Fatal(err)
+		}
+		learner = must(cmbo.DecodeLearner(space, bytes.NewReader(stored.Bytes())))
+		prior := must(learner.Prior(ctx))
+		opt = must(cmbo.New(space, cmbo.WithPrior(prior)))
+		fmt.Println(prior.NumTasks(), "tasks, minimizes:", prior.Minimizes(), "positive:", prior.PositiveValues())
+	}
+	// Output:
+	// 1 tasks, minimizes: true positive: true
+	// 2 tasks, minimizes: true positive: true
+	// 3 tasks, minimizes: true positive: true
 }

@@ -59,10 +59,9 @@ type Explanation struct {
 func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: ", e.Trial)
-	switch e.Reason {
-	case ReasonScore:
+	if e.Reason == ReasonScore && e.Step.Chosen < len(e.Step.Scores) {
 		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.proposable)
-		if p := e.Step.Success; p != nil {
+		if p := e.Step.Success; p != nil && p[e.Step.Chosen] < 0.995 {
 			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}
 		if c := e.Step.Cost; c != nil && e.unpriced {
@@ -73,7 +72,7 @@ func (e Explanation) String() string {
 		for _, name := range slices.Sorted(maps.Keys(e.Step.Holds)) {
 			fmt.Fprintf(&b, ", %s within its limits with a probability of %.2f", name, e.Step.Holds[name][e.Step.Chosen])
 		}
-	default:
+	} else {
 		b.WriteString(e.Reason.String())
 	}
 	switch {
@@ -133,7 +132,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				}
 			}
 			if past.hasScale(d) {
-				b = o.model.belief(o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
+				b = o.model.belief(&o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
 			}
 		} else {
 			if err := o.fit(ctx, d); err != nil {

@@ -55,11 +55,12 @@ func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= special.Z90 }
 
 // LogScore returns the logarithm of the density that the forecast gave the value, as a
 // normal or lognormal distribution: larger is better. Values in units a thousand times smaller add
-// ln 1000 to it, so that scores compare for values of one run alone.
+// ln 1000 to it, so that scores compare for values of one run alone. A forecast without a deviation
+// gives -Inf to all values but its mean.
 func (f Forecast) LogScore() float64 {
 	z := f.Z()
 	y, _, sd := f.normal()
-	score := -0.5*z*z - math.Log(sd) - 0.5*math.Log(2*math.Pi)
+	score := -0.5*z*z - math.Log(max(sd, math.SmallestNonzeroFloat64)) - 0.5*math.Log(2*math.Pi)
 	if f.belief.log {
 		score -= y
 	}
@@ -187,7 +188,7 @@ func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.V
 	if !o.hasScale(d) {
 		return unknown, false, nil
 	}
-	b, err = m.predictOne(ctx, o.config, &scale, o.space.EncodeAll([][]float64{x}).Row(0))
+	b, err = m.predictOne(ctx, &o.config, &scale, o.space.EncodeAll([][]float64{x}).Row(0))
 	return b, err == nil, err
 }
 

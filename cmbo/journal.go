@@ -27,31 +27,29 @@ func WithJournal(write func(lines []byte) error) Option {
 	}}
 }
 
-// beginJournal writes the first line: the state as it is.
-func (o *Optimizer) beginJournal() error {
+// beginJournal writes the first line, the state as it is, and returns its length.
+func (o *Optimizer) beginJournal() (written int64, err error) {
 	if o.config.mark.Lines > 0 {
-		return optionErrorf("a JournalMark without a journal that it could be found in")
+		return 0, optionErrorf("a JournalMark without a journal that it could be found in")
 	}
 	if o.config.journal == nil {
-		return nil
+		return 0, nil
 	}
-	line, err := o.sealedState()
-	if err != nil {
-		return err
+	if o.first, err = o.sealedState(); err != nil {
+		return 0, err
 	}
-	if err := o.config.journal(line); err != nil {
-		return fmt.Errorf("journal: %w", err)
-	}
-	o.mark = JournalMark{1, runlog.Link("", line)}
-	return nil
+	written = int64(len(o.first))
+	return written, o.commit()
 }
 
 // commit writes events down and then applies them. If the journal fails, or
 // panics, nothing has changed.
 func (o *Optimizer) commit(events ...runlog.Event) error {
 	if o.config.journal != nil {
-		mark := o.mark
-		var lines []byte
+		mark, lines := o.mark, o.first
+		if lines != nil {
+			mark = JournalMark{1, runlog.Link("", lines)}
+		}
 		for _, e := range events {
 			entry, err := json.Marshal(e.Export())
 			if err != nil {
@@ -63,7 +61,7 @@ func (o *Optimizer) commit(events ...runlog.Event) error {
 		if err := o.config.journal(lines); err != nil {
 			return fmt.Errorf("journal: %w", err)
 		}
-		o.mark = mark
+		o.mark, o.first = mark, nil
 	}
 	for _, e := range events {
 		o.h.Apply(e)
@@ -82,11 +80,11 @@ type JournalMark struct {
 }
 
 // JournalMark returns the mark of the newest line that the journal callback took;
-// ok is false for an optimiser without [WithJournal].
+// ok is false while there is none, as without [WithJournal].
 func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	return o.mark, o.config.journal != nil
+	return o.mark, o.config.journal != nil && o.mark.Lines > 0
 }
 
 // WithJournalMark has [RestoreJournal], which alone takes it, fail with [ErrCorrupt] unless the
@@ -137,9 +135,11 @@ func readJournal(r io.Reader, of func(b []byte) (*Optimizer, int64, error)) (o *
 
 var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
 
-// ResumeJournal is [New] with an empty journal, or one whose first line was interrupted (valid =
-// 0), and [RestoreJournal] with one that New began with the same space and options. It fails as
-// they do, with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the run was begun with others.
+// ResumeJournal is [New] with an empty journal, of which valid counts the first line that it
+// writes, and [RestoreJournal] with one that New began with the same space and options. Where the
+// first line was interrupted valid is 0, and it is written with the first event, for which the
+// caller has to cut the file before. It fails as they do, with [ErrSpace], [ErrOption] or
+// [ErrPriorMismatch] if the run was begun with others.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		o, err := newRun(space, opts)
@@ -158,7 +158,11 @@ func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 		if !runlog.Torn(b, runlog.SnapshotHead) || o.config.mark.Lines > 0 {
 			return 0, errFirstLine
 		}
-		return 0, o.beginJournal()
+		if len(b) == 0 {
+			return o.beginJournal()
+		}
+		o.first, err = o.sealedState()
+		return 0, err
 	}
 	stored, err := openSnapshot(b[:first])
 	if err != nil {

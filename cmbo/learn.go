@@ -27,7 +27,7 @@ import (
 // points it takes O(K (n³ + n I) + I³) for each of 16 steps of EM and, for the fit of their process,
 // 60 times O(n³) a task of at most 200, of at most 512 observations each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
-	return guarded(func() (*Prior, error) {
+	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)
 		if err != nil {
 			return nil, err

@@ -34,7 +34,9 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 // the order of their IDs, t10 before t2. Else each further pass is one step of EM for the
 // moments of the population. A pass may be divided among learners ([Learner.Shard]): neither
 // order nor division changes a bit of the prior. A learner holds the sample and, on I index
-// points, 16 I² bytes, and serves one goroutine at a time.
+// points, 16 I² bytes, and serves one goroutine at a time. It may stay in its first pass, stored by
+// [Learner.Encode] with its options, and be added to for ever: after each run Add its task, and call
+// Prior without EndPass.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -64,6 +66,9 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
 }
 
+// made reports a Learner that nothing made.
+func (l *Learner) made() error { return refuseUnless(l.space != nil, "a zero Learner; use NewLearner") }
+
 // Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
 // among those kept, and in a later pass with [ErrNumerical] if what the task adds is beyond
 // the range of the sums or its covariance is singular: the task is left out, by each learner
@@ -72,6 +77,9 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
 
 func (l *Learner) add(task Task) error {
+	if err := l.made(); err != nil {
+		return err
+	}
 	if l.pass > 0 && l.sums == nil {
 		return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
 	}
@@ -158,6 +166,9 @@ func (l *Learner) fits(o *Learner) error {
 	if o == nil || l == o {
 		return fmt.Errorf("%w: a learner and itself, or none", ErrLearners)
 	}
+	if err := cmp.Or(l.made(), o.made()); err != nil {
+		return err
+	}
 	if name, why := l.space.Difference(o.space); why != "" {
 		e := space.Errorf(ErrLearners, "%s", why)
 		e.Name = name
@@ -212,7 +223,7 @@ func sameKernel(a, b kernel.Kernel) bool {
 // of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the learner is
 // then what it was. It takes the time of Learn for the sample, then O(I³).
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
-	return guarded(func() (bool, error) { return l.endPass(ctx) })
+	return called(ctx, l.made(), func() (bool, error) { return l.endPass(ctx) })
 }
 
 func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
@@ -272,7 +283,7 @@ func (l *Learner) sample() (*trainingSet, error) {
 // does and changes nothing; it takes the time of Learn for the sample, where a second pass
 // has begun that of outputs and failures alone.
 func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
-	return guarded(func() (*Prior, error) { return l.prior(ctx) })
+	return called(ctx, l.made(), func() (*Prior, error) { return l.prior(ctx) })
 }
 
 func (l *Learner) prior(ctx context.Context) (*Prior, error) {
@@ -418,7 +429,7 @@ func (k *keptTasks) tasks() []Task {
 // added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks
 // with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
-	return guarded(func() (*Prior, error) {
+	return called(ctx, refuseUnless(read != nil, "a nil function to read tasks"), func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)
 		if err != nil {
 			return nil, err

@@ -24,7 +24,7 @@ const (
 // and a later pass on I points of the index set 12 I² bytes besides. It fails if w does, or with
 // [ErrOption] if a kernel is not one of package kernel, which alone have a description.
 func (l *Learner) Encode(w io.Writer) error {
-	return sealed(w, learnerMagic, learnerVersion, l.encode)
+	return sealed(w, l.made(), learnerMagic, learnerVersion, l.encode)
 }
 
 func (l *Learner) encode(e *codec.Encoder) error {
@@ -143,7 +143,7 @@ func DecodeLearner(space *Space, r io.Reader) (*Learner, error) {
 // that change no result are those of a new learner. It fails with [ErrLearners] if the
 // learner is of another space, and else as [PriorLimits.Decode] does.
 func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reader) (*Learner, error) {
-	return guarded(func() (*Learner, error) {
+	return called(ctx, nil, func() (*Learner, error) {
 		if err := space.Defined(); err != nil {
 			return nil, err
 		}

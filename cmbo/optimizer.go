@@ -21,7 +21,7 @@ import (
 // of events (asked, told, failed, cancelled, observed, enqueued, fitted), so that the same
 // seed, options and sequence of events give the same proposals. Any number of trials may be
 // open, and answers may come in any order. A call that fails leaves the Optimizer as it was. New and
-// Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption].
+// Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption], others find nothing.
 //
 // It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
 // Explain and their like) wait for each other, and Observe and Enqueue for them; a trial can be
@@ -33,10 +33,10 @@ type Optimizer struct {
 	mu        sync.Mutex
 
 	space  *Space
-	config *runConfig
+	config runConfig
 	model  consulted
 
-	h            *runlog.Log
+	h            runlog.Log
 	design       [][]float64 // initial design, in the order of proposing
 	rows         [][]float64 // candidates of a finite space, all points of a small discrete one, else nil
 	points       *linalg.Dense
@@ -51,7 +51,8 @@ type Optimizer struct {
 	judged       *hindsight       // likewise, of the last values alone
 	curves       curveUnit
 	step         *Step       // of the newest proposal that a model made
-	mark         JournalMark // of the journal's last line
+	mark         JournalMark // of the journal's last line, zero before the first
+	first        []byte      // the journal's first line, as long as it is not written
 }
 
 // New returns an optimiser over a space. With [WithPrior] the space must have the parameters
@@ -62,7 +63,7 @@ func New(space *Space, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		o, err := newRun(space, opts)
 		if err == nil {
-			err = o.beginJournal()
+			_, err = o.beginJournal()
 		}
 		return o, err
 	})
@@ -123,7 +124,7 @@ func (c *runConfig) fill(space *Space) error {
 
 // newOptimizer makes an optimiser of a complete configuration, with an empty log.
 func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
-	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: c, h: runlog.NewLog(space, c.outputs...)}
+	o := &Optimizer{modelLock: make(chan struct{}, 1), space: space, config: *c, h: *runlog.NewLog(space, c.outputs...)}
 	o.forget()
 	if space.Finite() {
 		o.rows, o.points = space.Rows(), space.Encoded()
@@ -262,7 +263,7 @@ func (o *Optimizer) with(id int, event func() (runlog.Event, error)) error {
 	return guard(func() error {
 		o.mu.Lock()
 		defer o.mu.Unlock()
-		if err := checkOpen(o.h, id); err != nil {
+		if err := checkOpen(&o.h, id); err != nil {
 			return err
 		}
 		e, err := event()
@@ -412,7 +413,7 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return belief{}, err
 		}
-		return o.model.predictOne(ctx, o.config, &scale, u)
+		return o.model.predictOne(ctx, &o.config, &scale, u)
 	})
 }
 
@@ -421,8 +422,8 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 // [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as
 // without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
-	if !o.weighs {
-		return nil, nil
+	if err := o.made(); err != nil || !o.weighs {
+		return nil, err
 	}
 	ctx := context.Background()
 	return withModel(ctx, o, func() ([]float64, error) {
@@ -440,6 +441,9 @@ func (o *Optimizer) Weights() ([]float64, error) {
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
+	if err := o.made(); err != nil {
+		return Task{}, err
+	}
 	if id == "" {
 		return Task{}, space.Errorf(ErrTask, "empty ID")
 	}
@@ -491,7 +495,7 @@ func (o *Optimizer) Open() []Trial {
 	defer o.mu.Unlock()
 	var ts []Trial
 	for _, id := range o.h.Pending() {
-		ts = append(ts, o.trial(o.h, id))
+		ts = append(ts, o.trial(&o.h, id))
 	}
 	return ts
 }

@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"io"
 	"math"
 	"runtime"
 	"slices"
@@ -668,10 +669,28 @@ func TestZeroOptimizer(t *testing.T) {
 		"Predict":     func() error { _, _, err := o.Predict([]float64{1}); return err },
 		"Importance":  func() error { _, err := o.Importance(ctx); return err },
 		"Transfer":    func() error { _, err := o.Transfer(ctx); return err },
+		"AskN":        func() error { _, err := o.AskN(ctx, 2); return err },
+		"Quantiles":   func() error { _, err := o.Quantiles([]float64{1}); return err },
+		"Weights":     func() error { _, err := o.Weights(); return err },
+		"Task":        func() error { _, err := o.Task("run"); return err },
+		"Snapshot":    func() error { return o.Snapshot(io.Discard) },
+		"Explain":     func() error { _, err := o.Explain(ctx, 1); return err },
+		"Outlook":     func() error { _, err := o.Outlook(ctx); return err },
+		"Calibration": func() error { _, err := o.Calibration(ctx); return err },
+		"Recommend":   func() error { _, err := o.Recommend(ctx); return err },
+		"Cutoff":      func() error { _, _, err := o.Cutoff(ctx, 1, 1); return err },
 	} {
 		require.ErrorIs(t, call(), cmbo.ErrOption, name)
 		require.ErrorContains(t, call(), "a zero Optimizer; use New or Restore", name)
 	}
+	_, best := o.Best()
+	_, step := o.LastStep()
+	_, mark := o.JournalMark()
+	require.False(t, best || step || mark)
+	require.Empty(t, o.Open())
+	require.Empty(t, o.Observations())
+	require.Empty(t, o.Enqueued())
+	require.Nil(t, o.Space())
 }
 
 // TestFixedImprovement: with a prior as without one, EI over a fixed value is that.

@@ -13,7 +13,7 @@ import (
 func WithPrior(p *Prior) Option {
 	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
 		c.prior = p
-		return refuseUnless(p != nil && p.space != nil, "a nil Prior, or one that neither Learn nor DecodePrior made")
+		return p.made()
 	}}
 }
 

@@ -124,7 +124,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
-		if err := m.begin(ctx, o.config, o.space.Dim()); err != nil {
+		if err := m.begin(ctx, &o.config, o.space.Dim()); err != nil {
 			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
 		}
 	}

@@ -136,7 +136,7 @@ func (c *runConfig) worth(y, gain float64) float64 {
 // meanWorth returns the expectation of worth of what N(mean, sd²) improves on 0, in units of
 // y: of the price of an option to sell, or to buy, at y what is worth e^N.
 func (c *runConfig) meanWorth(mean, sd float64) float64 {
-	z := mean / sd
+	z := mean / max(sd, math.SmallestNonzeroFloat64) // 0 where both are
 	if c.minimize {
 		return max(special.NormCDF(z)-math.Exp(special.NormLogCDF(z-sd)-mean+sd*sd/2), 0)
 	}

@@ -2,6 +2,7 @@ package cmbo_test
 
 import (
 	"bytes"
+	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -11,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -451,4 +453,38 @@ func TestPositiveValuesRefuse(t *testing.T) {
 	report, err := cmbo.Check(ctx, square, past, cmbo.WithPositiveValues(), cmbo.WithMinimize(), cmbo.WithCheckTasks(1), cmbo.WithCheckEvaluations(4), small)
 	require.NoError(t, err)
 	require.Len(t, report.Tasks, 1)
+}
+
+// certain expects the logarithm to be one value everywhere, without a deviation.
+type certain struct {
+	flat
+	of float64
+}
+
+func (c certain) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) error {
+	for i := range mean {
+		mean[i], sd[i] = c.of, 0
+	}
+	return nil
+}
+
+// TestOutlookOfCertainValues: what is expected without a deviation gains what it is better by.
+func TestOutlookOfCertainValues(t *testing.T) {
+	list, rows := grid(t, 3)
+	for _, minimize := range []bool{false, true} {
+		for _, gain := range []float64{0, 0.5, -0.5} {
+			c := certain{of: math.Log(2) + gain}
+			opts := []cmbo.Option{cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithPositiveValues()}
+			want := 2 * math.Expm1(math.Max(gain, 0))
+			if minimize {
+				c.of, opts = -math.Log(2)+gain, append(opts, cmbo.WithMinimize())
+				want = -2 * math.Expm1(-math.Max(gain, 0))
+			}
+			o := newOptimizer(t, list, append(opts, cmbo.WithSurrogate(c))...)
+			require.NoError(t, o.Observe(rows[0], 2))
+			u, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			require.InDelta(t, want, u.Expected, 1e-12, "%v %g", minimize, gain)
+		}
+	}
 }

@@ -39,6 +39,11 @@ type told struct {
 	curves   []space.Curve
 }
 
+// made reports a Prior that nothing made.
+func (p *Prior) made() error {
+	return refuseUnless(p != nil && p.space != nil, "a nil or zero Prior; use Learn")
+}
+
 // newPrior makes a prior of what was learned, without the values told.
 func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Prior {
 	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: &hierarchicalPrior{Model: m}, lazy: new(lazyDigest)}
@@ -110,7 +115,7 @@ func (p *Prior) Report() LearnReport {
 // differ, with [ErrNumerical], or with ctx.Err(), and takes O(N (I + C)) time for N candidates
 // and I index points.
 func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
-	return guarded(func() (*Prior, error) { return p.reindex(ctx, space, 0) })
+	return called(ctx, p.made(), func() (*Prior, error) { return p.reindex(ctx, space, 0) })
 }
 
 // reindex is Reindex on a bounded number of goroutines.
@@ -141,9 +146,10 @@ func otherParams(prior, run *Space) error {
 	return e
 }
 
-// Tasks returns the tasks of the prior: their points, with the parameters, to rounding, and
-// their values as they were told. Tasks of failures alone come last, without the
-// descriptors ([Task.Context]) that they had, of which a prior makes no use.
+// Tasks returns the tasks of the prior: their points, with the parameters, and outputs to rounding,
+// and their values as they were told. Tasks of failures alone come last, without the
+// descriptors ([Task.Context]) that they had, of which a prior makes no use. They have no options:
+// a Learn of them needs [WithMinimize] and others again, and a [Learner] adds a task without.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.told))
 	byID := make(map[string]int, len(tasks))
@@ -189,7 +195,7 @@ func (p *Prior) Space() *Space { return p.space }
 // those given here win. For some points of the same parameters start an optimiser over
 // [space.Space.WithCandidates]. Adopt fails as Space.Adopt and Learn do.
 func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (q *Prior, a *Adoption, err error) {
-	q, err = guarded(func() (*Prior, error) {
+	q, err = called(ctx, p.made(), func() (*Prior, error) {
 		tasks, report, err := space.Adopt(p.Tasks(), changes)
 		if err != nil {
 			return nil, err

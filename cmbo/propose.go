@@ -21,6 +21,10 @@ import (
 // [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the model
 // cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
 // and N candidates, the default O(t N) for candidates that it knows.
+//
+// Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, to 100
+// values in .05 s of a core, to 200 or more in .4 s (measured once, in ten dimensions). A fit that ctx
+// ends is begun anew by the next call: with a deadline shorter than a fit Ask never succeeds.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {
@@ -92,26 +96,21 @@ func (o *Optimizer) draft() *draft {
 
 // made reports an Optimizer that neither New nor Restore made.
 func (o *Optimizer) made() error {
-	if o.modelLock == nil {
-		return optionErrorf("a zero Optimizer; use New or Restore")
-	}
-	return nil
+	return refuseUnless(o.modelLock != nil, "a zero Optimizer; use New or Restore")
 }
 
 // lockModel waits until no other call uses the model, or until ctx, which is the caller's
 // code, is done. New makes the lock: none would be waited for for good.
 func (o *Optimizer) lockModel(ctx context.Context) error {
-	if err := o.made(); err != nil {
-		return err
-	}
-	return guard(func() error {
+	_, err := called(ctx, o.made(), func() (struct{}, error) {
 		select {
 		case o.modelLock <- struct{}{}:
-			return nil
+			return struct{}{}, nil
 		case <-ctx.Done():
-			return ctx.Err()
+			return struct{}{}, ctx.Err()
 		}
 	})
+	return err
 }
 
 func (o *Optimizer) unlockModel() { <-o.modelLock }

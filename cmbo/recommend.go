@@ -90,7 +90,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if !present.hasScale(d) {
 			return r, nil
 		}
-		b := o.model.belief(o.config, &scale, mean[best], sd[best])
+		b := o.model.belief(&o.config, &scale, mean[best], sd[best])
 		r.Mean, r.SD = b.moments()
 		r.Quantiles = b.quantiles()
 		if i, gain := again(worth, sd, best, o.noiseOf(d)); i >= 0 {

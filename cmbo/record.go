@@ -122,7 +122,7 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 		}
 		best := before.h.Observations[at].Y
 		p := promise{expected: chance * gain}
-		c := o.config
+		c := &o.config
 		if runlog.Hold(c.outputs, e.Outputs) && scaling.Orient(e.Y, c.minimize) > scaling.Orient(best, c.minimize) {
 			p.gained = math.Abs(e.Y - best)
 		}

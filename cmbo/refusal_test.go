@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io"
+	"iter"
 	"math"
 	"strconv"
 	"testing"
@@ -193,4 +195,71 @@ func TestDesignExhausted(t *testing.T) {
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 	require.ErrorContains(t, err, "none of 2000 points of the initial design may be proposed")
+}
+
+// TestNilContext: a context that is nil is said to be, by every call that takes one, and is the caller's
+// mistake; so are values that nothing made, and a nil function to read tasks.
+func TestNilContext(t *testing.T) {
+	space, rows := grid(t, 3)
+	tasks := family(5, 6)
+	prior := learn(t, space, tasks)
+	learner, err := cmbo.NewLearner(space)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithPrior(prior))
+	require.NoError(t, o.Observe(rows[0], 1))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	var none context.Context
+	const noContext = "a nil context.Context"
+	zero, unmade := new(cmbo.Prior), new(cmbo.Learner)
+	read := func() iter.Seq2[cmbo.Task, error] { return func(func(cmbo.Task, error) bool) {} }
+	for name, c := range map[string]struct {
+		do   func() error
+		says string
+	}{
+		"Ask":         {func() error { _, err := o.Ask(none); return err }, noContext},
+		"AskN":        {func() error { _, err := o.AskN(none, 2); return err }, noContext},
+		"Explain":     {func() error { _, err := o.Explain(none, trial.ID); return err }, noContext},
+		"Outlook":     {func() error { _, err := o.Outlook(none); return err }, noContext},
+		"Calibration": {func() error { _, err := o.Calibration(none); return err }, noContext},
+		"Importance":  {func() error { _, err := o.Importance(none); return err }, noContext},
+		"Transfer":    {func() error { _, err := o.Transfer(none); return err }, noContext},
+		"Recommend":   {func() error { _, err := o.Recommend(none); return err }, noContext},
+		"Report":      {func() error { _, err := o.Report(none, trial.ID, 1, 2); return err }, noContext},
+		"Cutoff":      {func() error { _, _, err := o.Cutoff(none, trial.ID, 2); return err }, noContext},
+		"TellStopped": {func() error { return o.TellStopped(none, trial.ID) }, noContext},
+		"Learn":       {func() error { _, err := cmbo.Learn(none, space, tasks); return err }, noContext},
+		"LearnFrom":   {func() error { _, err := cmbo.LearnFrom(none, space, read); return err }, noContext},
+		"Check":       {func() error { _, err := cmbo.Check(none, space, tasks); return err }, noContext},
+		"EndPass":     {func() error { _, err := learner.EndPass(none); return err }, noContext},
+		"Prior":       {func() error { _, err := learner.Prior(none); return err }, noContext},
+		"Reindex":     {func() error { _, err := prior.Reindex(none, space); return err }, noContext},
+		"Relation":    {func() error { _, err := prior.Relation(none); return err }, noContext},
+		"Adopt":       {func() error { _, _, err := prior.Adopt(none, space, cmbo.Changes{}); return err }, noContext},
+		"Decode":      {func() error { _, err := cmbo.PriorLimits{}.Decode(none, &bytes.Buffer{}); return err }, noContext},
+		"DecodeLearner": {func() error {
+			_, err := cmbo.PriorLimits{}.DecodeLearner(none, space, &bytes.Buffer{})
+			return err
+		}, noContext},
+
+		"LearnFrom nothing": {func() error { _, err := cmbo.LearnFrom(ctx, space, nil); return err }, "a nil function to read tasks"},
+
+		"zero Encode":          {func() error { return zero.Encode(io.Discard) }, "zero Prior"},
+		"zero Digest":          {func() error { _, err := zero.Digest(); return err }, "zero Prior"},
+		"zero Reindex":         {func() error { _, err := zero.Reindex(ctx, space); return err }, "zero Prior"},
+		"zero Relation":        {func() error { _, err := zero.Relation(ctx); return err }, "zero Prior"},
+		"zero Adopt":           {func() error { _, _, err := zero.Adopt(ctx, space, cmbo.Changes{}); return err }, "zero Prior"},
+		"zero Learner.Encode":  {func() error { return unmade.Encode(io.Discard) }, "zero Learner"},
+		"zero Learner.Add":     {func() error { return unmade.Add(tasks[0]) }, "zero Learner"},
+		"zero Learner.Merge":   {func() error { return unmade.Merge(learner) }, "zero Learner"},
+		"Merge of a zero":      {func() error { return learner.Merge(unmade) }, "zero Learner"},
+		"zero Learner.EndPass": {func() error { _, err := unmade.EndPass(ctx); return err }, "zero Learner"},
+		"zero Learner.Prior":   {func() error { _, err := unmade.Prior(ctx); return err }, "zero Learner"},
+	} {
+		err := c.do()
+		require.ErrorIs(t, err, cmbo.ErrOption, name)
+		require.ErrorContains(t, err, c.says, name)
+	}
+	require.Len(t, o.Open(), 1)
+	require.Empty(t, zero.Tasks())
 }

@@ -52,8 +52,8 @@ type snapshotOptions struct {
 // [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {
-		if w == nil {
-			return errNilWriter
+		if err := cmp.Or(o.made(), checkWriter(w)); err != nil {
+			return err
 		}
 		line, err := o.sealedState()
 		if err == nil {
@@ -79,7 +79,7 @@ func (o *Optimizer) sealedState() ([]byte, error) {
 func (o *Optimizer) snapshot() (*snapshotState, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock() // the acquisition's String may panic
-	c := o.config
+	c := &o.config
 	s := &snapshotState{Space: o.space, Events: make([]runlog.Stored, 0, len(o.h.Events))}
 	// A name that reads as something else would restore another run.
 	if f, err := acq.Parse(c.acquisition.String()); err != nil || !reflect.DeepEqual(f, c.acquisition) {
@@ -136,7 +136,7 @@ func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
 		}
 		o, err := restore(b, opts)
 		if err == nil {
-			err = o.beginJournal()
+			_, err = o.beginJournal()
 		}
 		return o, err
 	})

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -656,4 +658,60 @@ func TestResumeJournal(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
 	_, _, err = cmbo.ResumeJournal(failingReader{}, list)
 	require.Error(t, err)
+}
+
+// TestResumeJournalInPlainFile does what the documentation says with a file that is appended to: it
+// resumes, cuts the file to valid, and goes on. Whatever a killed process has left of the first
+// line, and whether or not events follow, the file then holds the run.
+func TestResumeJournalInPlainFile(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	name := filepath.Join(t.TempDir(), "run")
+	broken := errors.New("broken")
+	var fault error
+	open := func() (*cmbo.Optimizer, func()) {
+		f, err := os.OpenFile(name, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
+		require.NoError(t, err)
+		o, valid, err := cmbo.ResumeJournal(f, box, cmbo.WithJournal(func(lines []byte) error {
+			if fault != nil {
+				return fault
+			}
+			_, err := f.Write(lines)
+			return err
+		}))
+		require.NoError(t, err)
+		require.NoError(t, f.Truncate(valid))
+		return o, func() { require.NoError(t, f.Close()) }
+	}
+	var first string
+	for _, left := range []string{"", `{"cmb`, `{"cmbo":"snapshot","version":2,"sha256":"0` + "\x00\x00"} {
+		require.NoError(t, os.WriteFile(name, []byte(left), 0o600))
+		o, done := open()
+		mark, ok := o.JournalMark()
+		require.Equal(t, left == "", ok, "the first line of an empty file is written at once")
+		require.Equal(t, ok, mark.Lines == 1)
+		done()
+		o, done = open() // the process ended before anything happened
+		fault = broken
+		require.ErrorIs(t, o.Observe([]float64{0.2, 0.3}, 1), broken)
+		fault = nil
+		drive(t, o, bump([]float64{0.4, 0.4}), 2)
+		mark, ok = o.JournalMark()
+		require.True(t, ok)
+		require.Equal(t, 5, mark.Lines)
+		want := snapshot(t, o)
+		done()
+		o, done = open()
+		require.Equal(t, want, snapshot(t, o))
+		back, ok := o.JournalMark()
+		require.True(t, ok)
+		require.Equal(t, mark, back)
+		done()
+		b, err := os.ReadFile(name)
+		require.NoError(t, err)
+		if first == "" {
+			first = string(b)
+		}
+		require.Equal(t, first, string(b))
+	}
 }

@@ -50,23 +50,24 @@ func (h Hypothesis) String() string {
 	return fmt.Sprintf("%s %.0f %%", h.name(), 100*h.Mass)
 }
 
-// shownTasks bounds the tasks that a text names.
-const shownTasks = 3
+// some lists the first n IDs of tasks.
+func some(ids []string, n int) string {
+	if more := len(ids) - n; more > 0 {
+		return fmt.Sprintf("%s and %d more", strings.Join(ids[:n], ", "), more)
+	}
+	return strings.Join(ids, ", ")
+}
 
 func (h Hypothesis) name() string {
 	switch h.Level {
 	case LevelPopulation:
 		return "what all tasks have in common"
 	case LevelCluster:
-		more := ""
-		if n := len(h.Tasks) - shownTasks; n > 0 {
-			more = fmt.Sprintf(" and %d more", n)
-		}
 		noun := "tasks"
 		if len(h.Tasks) == 1 {
 			noun = "task"
 		}
-		return fmt.Sprintf("cluster %d (%s %s%s)", h.Cluster, noun, strings.Join(h.Tasks[:min(len(h.Tasks), shownTasks)], ", "), more)
+		return fmt.Sprintf("cluster %d (%s %s)", h.Cluster, noun, some(h.Tasks, 3))
 	}
 	return h.Level.String()
 }

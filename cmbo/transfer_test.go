@@ -313,6 +313,8 @@ func TestCalibrationInWords(t *testing.T) {
 	require.True(t, forecast(1.644).Inside())
 	require.False(t, forecast(-1.646).Inside())
 	require.InDelta(t, -0.5*4-math.Log(5*math.Sqrt(2*math.Pi)), forecast(2).LogScore(), 1e-12)
+	require.Equal(t, math.Inf(-1), cmbo.Forecast{Y: 1, Mean: 2}.LogScore())
+	require.Greater(t, cmbo.Forecast{Y: 2, Mean: 2}.LogScore(), 700.0)
 	of := func(n, inside int) (c cmbo.Calibration) {
 		for i := range n {
 			z := 0.5

@@ -4,6 +4,7 @@ import (
 	"context"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -267,4 +268,18 @@ func TestStepsAreCopies(t *testing.T) {
 		clear(list)
 	}
 	require.Equal(t, full(), s)
+}
+
+// TestExplanationInWords: a zero one has words, and a success that is certain is no news.
+func TestExplanationInWords(t *testing.T) {
+	require.Contains(t, Explanation{}.String(), ": largest score; expected 0")
+	e := Explanation{Mean: math.NaN(), acquisition: "EI", proposable: 2, Step: Step{Chosen: 1, Scores: []float64{1, 2}}}
+	for _, tt := range []struct {
+		success float64
+		want    string
+	}{{0.9949, ", times a power of a probability of success of 0.99"}, {0.995, ""}, {1, ""}} {
+		e.Step.Success = []float64{0.2, tt.success}
+		_, words, _ := strings.Cut(e.String(), ": ")
+		require.Equal(t, "the largest EI (score 2) of 2 candidates"+tt.want, words)
+	}
 }

@@ -38,7 +38,7 @@ func Open(name string, space *cmbo.Space, opts ...cmbo.Option) (*cmbo.Optimizer,
 	if err != nil {
 		return nil, nil, err
 	}
-	j := &journal{file: f}
+	j := &journal{file: f, name: name}
 	o, err := j.resume(name, space, opts)
 	if err != nil {
 		_ = f.Close()
@@ -60,6 +60,7 @@ type file interface {
 type journal struct {
 	mu   sync.Mutex
 	file file
+	name string
 	size int64 // of what was acknowledged
 	err  error // why nothing can be written any more
 }
@@ -69,7 +70,7 @@ func (j *journal) resume(name string, space *cmbo.Space, opts []cmbo.Option) (*c
 	if err != nil {
 		return nil, err
 	}
-	j.size = max(j.size, valid)
+	j.size = valid
 	if err := j.file.Truncate(j.size); err != nil {
 		return nil, err
 	}
@@ -108,6 +109,6 @@ func (j *journal) Close() error {
 	if errors.Is(j.err, os.ErrClosed) {
 		return j.err
 	}
-	j.err = os.ErrClosed
+	j.err = fmt.Errorf("journalfile: %s: %w", j.name, os.ErrClosed)
 	return j.file.Close()
 }

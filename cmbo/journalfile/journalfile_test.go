@@ -59,6 +59,7 @@ func TestOpenBeginsAndResumes(t *testing.T) {
 		require.Equal(t, state(t, twin), state(t, o))
 		require.NoError(t, file.Close())
 		require.ErrorIs(t, file.Close(), os.ErrClosed)
+		require.ErrorContains(t, o.Observe([]float64{0, 0}, 1), "journalfile: "+name+": file already closed")
 		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1), os.ErrClosed)
 		require.Equal(t, state(t, twin), state(t, o))
 		// What a write that was interrupted leaves is cut off.

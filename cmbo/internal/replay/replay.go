@@ -3,6 +3,7 @@
 package replay
 
 import (
+	"fmt"
 	"math"
 	"slices"
 
@@ -104,7 +105,15 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 	return r, nil
 }
 
-// Usable reports whether there is something to find.
-func (r *Record) Usable() bool {
-	return len(r.Y) >= MinRows && slices.Contains(r.Regret, 0) && slices.Max(r.Regret) > 0
+// Lacks says what the record lacks of having something to find, "" for nothing.
+func (r *Record) Lacks() string {
+	switch {
+	case len(r.Y) < MinRows:
+		return fmt.Sprintf("%d different points with all outputs", MinRows)
+	case r.Regret == nil:
+		return "a value within all limits"
+	case !slices.Contains(r.Regret, 0):
+		return "two different values within all limits"
+	}
+	return ""
 }
