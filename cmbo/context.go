@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -33,11 +31,6 @@ func WithContext(c Context) Option {
 				return optionErrorf("%s: %s", optContext, e.Reason)
 			}
 			return optionErrorf("%s: %v", optContext, err)
-		}
-		for _, name := range slices.Sorted(maps.Keys(r.context)) {
-			if err := space.CheckName("descriptor", name); err != nil {
-				return optionErrorf("%s: %v", optContext, err)
-			}
 		}
 		return nil
 	}}

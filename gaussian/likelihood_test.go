@@ -278,7 +278,8 @@ func TestConditionerErrors(t *testing.T) {
 	err := c.Factorize(indefinite, one, two)
 	require.ErrorAs(t, err, &d)
 	assert.Equal(t, 1, d.Pivot, "the error %v does not carry the pivot", err)
-	assert.Negative(t, d.Value, "the error %v does not carry the pivot", err)
+	assert.InEpsilon(t, 1e-4*1.1, d.Jitter, 1e-15, "the jitter with which the pivot arose")
+	assert.InDelta(t, 1.1+d.Jitter-4/(1.1+d.Jitter), d.Value, 1e-14, "the error %v does not carry the pivot", err)
 	require.NoError(t, c.Factorize(k, one, two))
 	lml := c.LogMarginal()
 	for name, tt := range map[string]struct{ err, want error }{

@@ -65,19 +65,20 @@ func Jitters(limit float64) iter.Seq[float64] {
 
 // FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
 // [Jitters] of max, times the mean of the diagonal of a, and returns that absolute amount, 0
-// for a matrix that needs none. If all fail it returns the error of the last try; there is
-// one try only if the mean is not positive and finite.
+// for a matrix that needs none. If all fail it returns the amount and the error of the last try; there
+// is one try only, of 0, if the mean is not positive and finite.
 func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
 	mean := a.Trace() / float64(a.n)
 	if !(mean > 0) || math.IsInf(mean, 1) {
 		return 0, c.Factorize(a)
 	}
 	for share := range Jitters(max) {
-		if err = c.FactorizeShift(a, share*mean); err == nil {
-			return share * mean, nil
+		jitter = share * mean
+		if err = c.FactorizeShift(a, jitter); err == nil {
+			break
 		}
 	}
-	return 0, err
+	return jitter, err
 }
 
 // FactorizeShift is Factorize of a + shift·I.

@@ -313,6 +313,11 @@ func TestAliasing(t *testing.T) {
 	if got := panics(func() { big.MulVecTo(big.data[:n], v) }); got != "linalg: MulVecTo: destination aliases an operand" {
 		t.Errorf("MulVecTo onto the matrix: %v", got)
 	}
+	four := NewDense(4, 3, nil)
+	top := four.View(0, 0, 2, 3)
+	if got := panics(func() { top.MulVecTo(four.Row(3)[:2], []float64{1, 2, 3}) }); got != nil {
+		t.Errorf("MulVecTo onto another row of its matrix: %v", got)
+	}
 	for name, f := range map[string]func(){
 		"AddGram":      func() { s.AddGram(1, &d) },
 		"AddTransGram": func() { s.AddTransGram(1, &d) },

@@ -2,6 +2,7 @@ package history
 
 import (
 	"bufio"
+	"bytes"
 	"cmp"
 	"encoding/csv"
 	"errors"
@@ -64,7 +65,8 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 
 // Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
 // fit in the memory. The report, nil if it is not wanted, counts as the reading goes
-// on. An error ends the sequence; a task without a good row is left out.
+// on. An error ends the sequence; a task without a good row is left out. The sequence
+// reads r as it goes, and so can be ranged over once.
 //
 // The rows of a task must follow each other: in memory are those of one task, and at
 // most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
@@ -81,15 +83,16 @@ func (c CSV) stream(r io.Reader) stream {
 
 // rows calls take for each row.
 func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
-	limit := &rowLimit{r: bounded(r, n.limits.Bytes), limits: n.limits, comma: comma, begins: true}
+	from := bounded(r, n.limits.Bytes)
+	begin := bufio.NewReaderSize(from, 16)
+	if err := skipMark(begin); err != nil {
+		return err
+	}
+	head, _ := begin.Peek(begin.Buffered())
+	limit := &rowLimit{r: io.MultiReader(bytes.NewReader(head), from), limits: n.limits, comma: comma, begins: true, left: n.limits.Line}
 	br := bufio.NewReader(limit)
 	reader := csv.NewReader(br) // reads through br, which is large enough for it
 	reader.Comma, reader.FieldsPerRecord, reader.ReuseRecord = comma, -1, true
-	limit.left = max(n.limits.Line, len("\ufeff"))
-	if err := skipMark(br); err != nil {
-		return err
-	}
-	limit.left = n.limits.Line - br.Buffered()
 	header, err := reader.Read()
 	if err == io.EOF {
 		return &RowError{Reason: "the file is empty; it needs a header", Err: cmbo.ErrNoTasks}

@@ -258,6 +258,22 @@ func TestCSVLongestLine(t *testing.T) {
 	}
 }
 
+// TestCSVShortLines: limits below what is looked at to tell a text are those of rows too.
+func TestCSVShortLines(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, mark := range []string{"", "\ufeff"} {
+		for most := range 20 {
+			_, err := history.CSV{Space: s, Limits: history.Limits{Line: most + 1}}.Read(strings.NewReader(mark + "x,value\n" + strings.Repeat("0,1\n", 9)))
+			if short := most+1 < len("x,value\n"); errors.Is(err, history.ErrLimit) != short || !short && err != nil {
+				t.Errorf("limit %d: %v", most+1, err)
+			}
+		}
+	}
+}
+
 // TestCSVManyBadRows holds the report to its size.
 func TestCSVManyBadRows(t *testing.T) {
 	rows := 3 * history.MaxErrors
@@ -365,6 +381,8 @@ func TestWriteErrors(t *testing.T) {
 		{"no space", []cmbo.Task{good}, nil, "", cmbo.ErrSpace, -2},
 		{"name with CR LF", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Float("a\r\nb", 0, 1)), "", cmbo.ErrSpace, -2},
 		{"name with a mark", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Float("\ufeffx", 0, 1)), "", cmbo.ErrSpace, -2},
+		{"descriptor with CR LF", []cmbo.Task{with(func(t *cmbo.Task) { t.Context = cmbo.Context{"a": "x\r\ny"} })}, s, "", cmbo.ErrOption, -2},
+		{"descriptor not UTF-8", []cmbo.Task{with(func(t *cmbo.Task) { t.Context = cmbo.Context{"a": "x\xff"} })}, s, "", cmbo.ErrOption, -2},
 		{"choice with CR LF", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Categorical("c", "a\r\nb")), "", cmbo.ErrSpace, -2},
 	}
 	for _, tt := range tests {

@@ -48,6 +48,14 @@ func TestCurves(t *testing.T) {
 		}
 	}
 	j := history.JSONLines{Space: space, Curve: "curve"}
+	var b bytes.Buffer
+	early := cmbo.Task{ID: "c", X: [][]float64{{0}}, Y: []float64{1}, NoiseVariance: []float64{0.5}, Curves: []cmbo.Curve{{Stopped: true}}}
+	if err := j.Write(&b, early); err != nil || !strings.Contains(b.String(), `"curve": {"steps":[],"values":[],"stopped":true}`) {
+		t.Errorf("stopped before it showed anything: %s, %v", &b, err)
+	}
+	if got, err := j.Read(&b); err != nil || len(got.Tasks[0].Curves) != 1 || !got.Tasks[0].Curves[0].Stopped {
+		t.Errorf("stopped before it showed anything: %v, %v", got, err)
+	}
 	for curve, want := range map[string]string{
 		`[1]`: "cannot unmarshal", `{"steps": [1]}`: "0 values at 1 steps", `{"steps": [2, 1], "values": [0, 0]}`: "step 1 of a curve follows step 2",
 		`{"steps": [1], "values": [1], "stop": true}`: `unknown field "stop"`, `{"step": [1], "value": [1]}`: `unknown field "step"`,

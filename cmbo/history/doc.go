@@ -19,8 +19,9 @@
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB].
 // Its zero value but for the space is usable, and what the Write of CSV and JSONLines wrote their Read reads back
-// bit for bit. Inputs packed with gzip are for the caller to unpack, but for HPO-B's; files of other kinds
-// are answered with the way to convert them.
+// bit for bit: of outputs, descriptors and curves, which Write writes unasked, those that Mapping.Outputs,
+// Mapping.Context and Curve name, and without them none. Inputs packed with gzip are for the caller to unpack,
+// but for HPO-B's; files of other kinds are answered with the way to convert them.
 //
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is
 // a point of the space with a finite value, as cmbo.Learn wants it, or one whose evaluation failed.

@@ -143,9 +143,12 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task,
 	for _, t := range tasks {
 		for _, o := range n.context {
 			text, is := t.Context[o.name].(string)
-			if back, _ := n.descriptor(choice(text)); is && back != text && err == nil {
-				err = fmt.Errorf("%w: task %q: the choice %q of descriptor %q would not be read back as it is",
-					cmbo.ErrOption, t.ID, text, o.name)
+			why := unwritable(text)
+			if back, _ := n.descriptor(choice(text)); why == "" && back != text {
+				why = "would not be read back as it is"
+			}
+			if is && why != "" && err == nil {
+				err = fmt.Errorf("%w: task %q: the choice %q of descriptor %q %s", cmbo.ErrOption, t.ID, text, o.name, why)
 			}
 		}
 	}

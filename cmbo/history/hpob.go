@@ -7,6 +7,7 @@ import (
 	"compress/gzip"
 	"crypto/sha256"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"io"
 	"maps"
@@ -124,14 +125,13 @@ func (h HPOB) spaces(r io.Reader, member func(s *scanner, name string) error) er
 	if err != nil {
 		return err
 	}
-	b := bufio.NewReaderSize(bounded(r, 0), 1<<16)
+	from := bounded(r, 0)
+	b := bufio.NewReaderSize(from, 1<<16)
 	r = b
 	if head, _ := b.Peek(2); bytes.Equal(head, []byte{0x1f, 0x8b}) {
-		z, err := gzip.NewReader(b)
-		if err != nil {
-			return fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
-		}
-		r = &unpacked{z}
+		u := &unpacked{from: from}
+		_ = u.z.Reset(b) // which Read repeats
+		r = u
 	}
 	b = bufio.NewReaderSize(bounded(r, l.Bytes), 1<<16)
 	if err := skipMark(b); err != nil {
@@ -144,12 +144,15 @@ func (h HPOB) spaces(r io.Reader, member func(s *scanner, name string) error) er
 	return s.end()
 }
 
-// unpacked makes what is wrong with packed data an error of this package.
-type unpacked struct{ z *gzip.Reader }
+// unpacked makes what is wrong with packed data, and not with reading it, an error of this package.
+type unpacked struct {
+	z    gzip.Reader
+	from *byteLimit
+}
 
 func (u *unpacked) Read(p []byte) (int, error) {
 	n, err := u.z.Read(p)
-	if err != nil && err != io.EOF {
+	if err != nil && err != io.EOF && !errors.Is(err, u.from.err) {
 		err = fmt.Errorf("%w: %w", cmbo.ErrCorrupt, err)
 	}
 	return n, err
@@ -191,7 +194,7 @@ func (t *hpobReader) space() error {
 
 // task reads one task.
 func (t *hpobReader) task(id string) error {
-	p := hpobTask{hpobReader: t, ys: "y", names: []string{""}}
+	p := hpobTask{hpobReader: t, ys: "y", names: []string{""}, known: make(map[string]bool)}
 	t.rows, t.x, t.y, t.ends, t.at = t.rows[:0], t.x[:0], t.y[:0], t.ends[:0], make(map[[sha256.Size]byte]int)
 	if t.objective != "" {
 		p.ys, p.names = "Y", nil
@@ -238,9 +241,10 @@ func (t *hpobReader) counted(list int, read func() error) error {
 // hpobTask gathers one task.
 type hpobTask struct {
 	*hpobReader
-	ys      string   // the key of the values
-	several bool     // there are values of several outputs, which are not read
-	names   []string // of the values of a row
+	ys      string          // the key of the values
+	several bool            // there are values of several outputs, which are not read
+	names   []string        // of the values of a row
+	known   map[string]bool // the same
 	context cmbo.Context
 	row     []float64
 }
@@ -331,7 +335,7 @@ func (p *hpobTask) descriptor(name string) error {
 	}
 	v, e := jsonDescriptor(raw)
 	if e != nil {
-		return rowErrorf(e.Err, "descriptor %q is %s: %s", names.Clip(name), names.Clip(string(raw)), e.Reason)
+		return rowErrorf(e.Err, "descriptor %q is %s: %s", names.Clip(name), names.Clip(field{raw: raw}.shown()), e.Reason)
 	}
 	p.context[name] = v
 	return nil
@@ -343,10 +347,11 @@ func (p *hpobTask) outputName() error {
 	if err != nil {
 		return err
 	}
-	if space.CheckName("output", name) != nil || slices.Contains(p.names, name) {
+	if space.CheckName("output", name) != nil || p.known[name] {
 		return rowErrorf(cmbo.ErrCorrupt, "output %d is %q, which is no name, or appears twice",
 			len(p.names), names.Clip(name))
 	}
+	p.known[name] = true
 	if p.names = append(p.names, name); len(p.names) > p.limits.Columns {
 		return beyond("Columns", int64(p.limits.Columns), "more outputs")
 	}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
@@ -451,4 +452,78 @@ func (r *heapAtEnd) Read(b []byte) (int, error) {
 		runtime.ReadMemStats(r.stats)
 	}
 	return n, err
+}
+
+// TestHPOBManyOutputs: the time to read the names of outputs grows as their number does. Compared each
+// with all before, those of these tasks take half a minute.
+func TestHPOBManyOutputs(t *testing.T) {
+	names := make([]string, 1<<14)
+	for i := range names {
+		names[i] = fmt.Sprintf("%q", fmt.Sprint(i))
+	}
+	var b strings.Builder
+	for i := range 30 {
+		fmt.Fprintf(&b, `,"t%d":{"outputs":[%s],"X":[[0.5]],"Y":[]}`, i, strings.Join(names, ","))
+	}
+	start := time.Now()
+	_, err := history.HPOB{Value: "0", Policy: history.Skip}.Read(strings.NewReader(`{"s":{` + b.String()[1:] + `}}`))
+	if spent := time.Since(start); !errors.Is(err, cmbo.ErrNoTasks) || spent > 10*time.Second {
+		t.Errorf("%v; it took %v", err, spent)
+	}
+}
+
+// once gives a text and, at its end, an error once.
+type once struct {
+	io.Reader
+	err error
+}
+
+func (o *once) Read(p []byte) (int, error) {
+	n, err := o.Reader.Read(p)
+	if err == io.EOF {
+		err, o.err = o.err, io.EOF
+	}
+	return n, err
+}
+
+// TestReaderErrors: an error of the reader is that of the call, wherever in the text it arises, packed or
+// not, also if the reader says it once and then that the text is at its end.
+func TestReaderErrors(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	fmt.Fprint(z, `{"s":{"t":{"X":[[0.5]],"y":[[1]]}}}`)
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("broken")
+	for name, tt := range map[string]struct {
+		text string
+		read func(io.Reader) error
+	}{
+		"CSV":        {"x,value\n0,1", func(r io.Reader) error { _, err := history.CSV{Space: s}.Read(r); return err }},
+		"JSON lines": {`{"x":0,"value":1}`, func(r io.Reader) error { _, err := history.JSONLines{Space: s}.Read(r); return err }},
+		"Optuna": {study0 + trial0 + setParam(0, "x", "0.25", unit) + tell(0, "2"),
+			func(r io.Reader) error { _, err := history.Optuna{}.Read(r); return err }},
+		"Katib":         {trialJSON(`"t1"`, `"t2"`), func(r io.Reader) error { _, err := history.Katib{Space: s}.Read(r); return err }},
+		"HPO-B":         {`{"s":{"t":{"X":[[0.5]],"y":[[1]]}}}`, func(r io.Reader) error { _, err := history.HPOB{}.Read(r); return err }},
+		"HPO-B, packed": {packed.String(), func(r io.Reader) error { _, err := history.HPOB{}.Read(r); return err }},
+	} {
+		if err := tt.read(strings.NewReader(tt.text)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		for n := range len(tt.text) + 1 {
+			if err := tt.read(&once{strings.NewReader(tt.text[:n]), broken}); err != broken && !(n == 1 && name == "HPO-B, packed") { // a byte of gzip is no JSON
+				t.Fatalf("%s, after %d of %d bytes: %v", name, n, len(tt.text), err)
+			}
+		}
+	}
+	for n := 2; n < packed.Len(); n++ {
+		if _, err := (history.HPOB{}).Read(bytes.NewReader(packed.Bytes()[:n])); !errors.Is(err, cmbo.ErrCorrupt) {
+			t.Errorf("cut after %d of %d bytes: %v", n, packed.Len(), err)
+		}
+	}
 }

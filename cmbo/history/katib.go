@@ -69,6 +69,9 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := k.Space.Defined(); err != nil {
 		return nil, err
 	}
+	if err := space.CheckName("output", k.Seconds); k.Seconds != "" && err != nil {
+		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
+	}
 	var outputs []output
 	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	for _, name := range k.Outputs {

@@ -150,8 +150,10 @@ func TestKatibSeconds(t *testing.T) {
 	if v := got.Tasks[0].FailedOutputs["seconds"]; len(v) != 1 || v[0] != 4 {
 		t.Errorf("seconds of failures %v", v)
 	}
-	if _, err := (history.Katib{Space: s, Seconds: "loss", Outputs: []string{"loss"}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
-		t.Errorf("%v", err)
+	for _, name := range []string{"loss", " bad", "a\nb"} {
+		if _, err := (history.Katib{Space: s, Seconds: name, Outputs: []string{"loss"}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {
+			t.Errorf("%q: %v", name, err)
+		}
 	}
 }
 

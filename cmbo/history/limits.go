@@ -51,28 +51,29 @@ func beyond(field string, most int64, format string, args ...any) *RowError {
 	return rowErrorf(ErrLimit, "%s; the limit is %d, which Limits.%s sets", fmt.Sprintf(format, args...), most, field)
 }
 
-// bounded ends the reading beyond so many bytes; 0 is no limit. A nil reader fails.
-func bounded(r io.Reader, most int64) io.Reader {
-	if r != nil && most == 0 {
-		return r
-	}
-	return &byteLimit{r: r, most: most, left: most}
+// bounded ends the reading beyond so many bytes; 0 is no limit. A nil reader fails. An error stays,
+// so that whoever looks ahead, as by Peek, need not keep one that the reader gives once.
+func bounded(r io.Reader, most int64) *byteLimit {
+	return &byteLimit{r: r, most: most, left: cmp.Or(most, math.MaxInt64-1)}
 }
 
 type byteLimit struct {
 	r          io.Reader
 	most, left int64
+	err        error
 }
 
-func (b *byteLimit) Read(p []byte) (int, error) {
+func (b *byteLimit) Read(p []byte) (n int, err error) {
 	if b.r == nil {
-		return 0, fmt.Errorf("%w: a nil io.Reader", cmbo.ErrOption)
+		b.err = fmt.Errorf("%w: a nil io.Reader", cmbo.ErrOption)
+	}
+	if b.err != nil {
+		return 0, b.err
 	}
 	// One byte more than allowed tells a longer input from one that ends.
-	n, err := b.r.Read(p[:min(int64(len(p)), b.left+1)])
+	n, b.err = b.r.Read(p[:min(int64(len(p)), b.left+1)])
 	if b.left -= int64(n); b.left < 0 {
-		b.left = -1 // to fail again, whoever asks
-		return max(n-1, 0), beyond("Bytes", b.most, "the input, unpacked, has more bytes")
+		n, b.err = max(n-1, 0), beyond("Bytes", b.most, "the input, unpacked, has more bytes")
 	}
-	return n, err
+	return n, b.err
 }

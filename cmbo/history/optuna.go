@@ -109,6 +109,9 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 			return nil, fmt.Errorf("%w: Constraints: %q is the name of two outputs", cmbo.ErrOption, name)
 		}
 	}
+	if err := o.Space.Defined(); o.Space != nil && err != nil {
+		return nil, err
+	}
 	limits, err := o.Limits.filled()
 	if err != nil {
 		return nil, err

@@ -416,6 +416,9 @@ func TestOptunaSettings(t *testing.T) {
 			t.Errorf("%+v: %v, want %v", tt.o, err, tt.want)
 		}
 	}
+	if _, err := (history.Optuna{Space: new(cmbo.Space), Policy: history.Skip}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrSpace) || errors.Is(err, cmbo.ErrNoTasks) {
+		t.Errorf("a zero space: %v", err)
+	}
 	var many strings.Builder
 	many.WriteString(study0 + trial0)
 	for i := range 4097 {

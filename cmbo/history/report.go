@@ -52,7 +52,10 @@ func (r Report) String() string {
 		s += fmt.Sprintf("; %d passed over", r.PassedOver)
 	}
 	if r.Skipped > 0 {
-		s += fmt.Sprintf("; %d bad, the first: %v", r.Skipped, r.Errors[0])
+		s += fmt.Sprintf("; %d bad", r.Skipped)
+	}
+	if len(r.Errors) > 0 {
+		s += fmt.Sprintf(", the first: %v", r.Errors[0])
 	}
 	return s
 }

@@ -28,6 +28,10 @@ func TestReportText(t *testing.T) {
 	if got, want := fmt.Sprint(r), "5 rows, 2 of them failures"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}
+	r.Skipped = 2 // as one has it who adds up reports
+	if got, want := fmt.Sprint(r), "5 rows, 2 of them failures; 2 bad"; got != want {
+		t.Errorf("%s, want %s", got, want)
+	}
 	r.PassedOver, r.Skipped, r.Errors = 3, 1, []*history.RowError{{Line: 3, Reason: "missing"}}
 	if got, want := fmt.Sprint(r), "5 rows, 2 of them failures; 3 passed over; 1 bad, the first: history: line 3: missing"; got != want {
 		t.Errorf("%s, want %s", got, want)

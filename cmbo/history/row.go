@@ -1,6 +1,7 @@
 package history
 
 import (
+	"cmp"
 	"encoding/json"
 	"strings"
 
@@ -68,8 +69,9 @@ func (n *form) cells(cells []cell, t *cmbo.Task, k int) []cell {
 		number(o.column, v, known, n.Outputs != nil)
 	}
 	shown := cell{column: n.curve, plain: true, null: n.needCurve}
-	if len(r.curve.Steps) > 0 {
-		text, _ := json.Marshal(r.curve) // whose values are finite
+	if c := r.curve; len(c.Steps) > 0 || c.Stopped {
+		c.Steps, c.Values = append([]int{}, c.Steps...), append([]float64{}, c.Values...) // none is [], not null
+		text, _ := json.Marshal(c)                                                        // whose values are finite
 		shown.text = string(text)
 	}
 	add(shown)
@@ -125,10 +127,10 @@ type field struct {
 
 // shown is what messages show.
 func (f field) shown() string {
-	if f.raw != nil {
-		return string(f.raw)
+	if text, ok := jsonNumber(f.raw); ok { // NaN without the quotation marks that bare gave it
+		return text
 	}
-	return f.text
+	return cmp.Or(string(f.raw), f.text)
 }
 
 // empty reports whether there is nothing to read.

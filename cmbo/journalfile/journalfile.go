@@ -88,6 +88,11 @@ func (j *journal) write(lines []byte) error {
 	if j.err != nil {
 		return j.err
 	}
+	if j.size == 0 { // or a crash could leave the end of a torn first line behind a whole one
+		if err := j.file.Truncate(0); err != nil {
+			return err
+		}
+	}
 	if _, err := j.file.WriteAt(lines, j.size); err != nil {
 		if e := j.file.Truncate(j.size); e != nil {
 			j.err = fmt.Errorf("journalfile: a failed write was not cut off: %w", e)

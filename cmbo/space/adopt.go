@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A remap turns rows recorded with some parameters into rows of a space.
@@ -54,7 +56,8 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 		j, ok := r.names[p.name]
 		if !ok {
 			if fill == nil || math.IsNaN(fill[i]) {
-				return nil, Errorf(ErrSpace, "it was not recorded; a default would fill it in (Space.Adopt)").of(p.name)
+				return nil, Errorf(ErrSpace, "it was not recorded; recorded are %s: Changes.Renamed or Defaults (Space.Adopt)",
+					names.Quote(8, slices.Sorted(maps.Keys(r.names)))).of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue
@@ -355,12 +358,16 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 		if err := t.CheckForm(); err != nil {
 			return nil, nil, err
 		}
+		context, err := t.Context.Normal()
+		if err != nil {
+			return nil, nil, InTask(err, t.ID)
+		}
 		m, err := newRemap(s, t.recorded(s), fill, &c)
 		if err != nil {
 			return nil, nil, InTask(err, t.ID)
 		}
 		a.Filled, a.Dropped = append(a.Filled, m.filled...), append(a.Dropped, m.dropped...)
-		q := Task{ID: t.ID, Params: s.Params(), Context: maps.Clone(t.Context)}
+		q := Task{ID: t.ID, Params: s.Params(), Context: context}
 		for k, x := range slices.Concat(t.X, t.Failed) {
 			row, moved, outside, err := m.apply(x)
 			if err != nil {
@@ -437,11 +444,6 @@ func (t *Task) in(s *Space) (Task, error) {
 	var err error
 	if q.Context, err = t.Context.Normal(); err != nil {
 		return q, InTask(err, t.ID)
-	}
-	for _, name := range slices.Sorted(maps.Keys(q.Context)) {
-		if err := CheckName("descriptor", name); err != nil {
-			return q, InTask(Errorf(ErrTask, "%v", err), t.ID)
-		}
 	}
 	m, err := newRemap(s, t.recorded(s), nil, nil)
 	if err != nil {

@@ -17,8 +17,8 @@ import (
 type Context map[string]any
 
 // Normal returns a copy in which numbers are float64, choices string, and what is missing
-// left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that is empty
-// and a value that is neither, with [ErrNotFinite] for an infinite one.
+// left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that [CheckName]
+// refuses and a value that is neither, with [ErrNotFinite] for an infinite one.
 func (c Context) Normal() (Context, error) {
 	var out Context
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -40,6 +40,9 @@ func (c Context) Normal() (Context, error) {
 			continue
 		} else if ok && math.IsInf(x, 0) {
 			return nil, Errorf(ErrNotFinite, "descriptor %q is %g", name, x)
+		}
+		if err := CheckName("descriptor", name); err != nil {
+			return nil, Errorf(ErrTask, "%v", err)
 		}
 		if out == nil {
 			out = make(Context)

@@ -26,8 +26,10 @@ func TestContextNormal(t *testing.T) {
 		_, err := Context{"a": v}.Normal()
 		assert.ErrorIs(t, err, ErrTask, "%T", v)
 	}
-	_, err = Context{"": 1}.Normal()
-	assert.ErrorIs(t, err, ErrTask)
+	for _, name := range []string{"", " a", "a\nb", "\xff"} {
+		_, err = Context{name: 1}.Normal()
+		assert.ErrorIs(t, err, ErrTask, "%q", name)
+	}
 	_, err = Context{"a": math.Inf(1)}.Normal()
 	assert.ErrorIs(t, err, ErrNotFinite)
 }

@@ -12,9 +12,20 @@ import (
 
 // spaceJSON is the JSON form of a space.
 type spaceJSON struct {
-	Params     []Param     `json:"params"`
-	Candidates [][]float64 `json:"candidates,omitempty"`
+	Params     []Param  `json:"params"`
+	Candidates rowsJSON `json:"candidates,omitempty"`
 }
+
+// Lists that fail to decode where they have null, which encoding/json takes for 0 or "".
+type (
+	rowsJSON    [][]float64
+	choicesJSON []string
+	valuesJSON  []float64
+)
+
+func (l *rowsJSON) UnmarshalJSON(b []byte) error    { return numbers("candidates", b, (*[][]float64)(l)) }
+func (l *choicesJSON) UnmarshalJSON(b []byte) error { return numbers("choices", b, (*[]string)(l)) }
+func (l *valuesJSON) UnmarshalJSON(b []byte) error  { return numbers("values", b, (*[]float64)(l)) }
 
 type paramJSON struct {
 	Name    string      `json:"name"`
@@ -22,8 +33,8 @@ type paramJSON struct {
 	Lo      json.Number `json:"lo,omitempty"`
 	Hi      json.Number `json:"hi,omitempty"`
 	Step    float64     `json:"step,omitempty"`
-	Choices []string    `json:"choices,omitempty"`
-	Values  []float64   `json:"values,omitempty"`
+	Choices choicesJSON `json:"choices,omitempty"`
+	Values  valuesJSON  `json:"values,omitempty"`
 }
 
 // A Description is all that defines a parameter, for those who store spaces in a form

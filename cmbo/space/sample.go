@@ -68,7 +68,7 @@ func (s *Space) Pairs(n int, src *rand.Rand) (a, b [][]float64) {
 // Sample returns n points of the space, without repetitions: of a parameter space those of a scrambled
 // Sobol sequence, of a list of candidates a random choice; all where there are no more than n, and
 // fewer than n where they repeat too often. The same seed gives the same points. It fails with
-// [ErrOption] if n is negative.
+// [ErrOption] if n is negative, or above 2^24 of a parameter space that has more points than that.
 func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err
@@ -86,8 +86,12 @@ func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 		}
 		return rows, nil
 	}
-	if rows := s.Enumerate(n); rows != nil {
+	const most = 1 << 24
+	if rows := s.Enumerate(min(n, most)); rows != nil {
 		return rows, nil
+	}
+	if n > most {
+		return nil, fmt.Errorf("%w: a sample of %d points; the most is %d", ErrOption, n, most)
 	}
 	return s.Spread(n, src), nil
 }

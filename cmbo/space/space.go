@@ -93,13 +93,14 @@ func Candidates(rows [][]float64) (*Space, error) {
 // consists of exactly the given rows, which must lie in s and of which equal ones count as one.
 // They are copied, as [Space.Canonical] does.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
+	if err := s.Defined(); err != nil {
+		return nil, err
+	}
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
 	}
 	c := s.WithoutCandidates()
-	c.rows = make([][]float64, len(rows))
-	c.first = make([]int, len(rows))
-	c.lookup = make(map[string]int, len(rows))
+	c.rows, c.first, c.lookup = make([][]float64, len(rows)), make([]int, len(rows)), make(map[string]int, len(rows))
 	for i, r := range rows {
 		var err error
 		if c.rows[i], err = s.Canonical(r); err != nil {
@@ -171,9 +172,12 @@ func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
 }
 
 // Check reports whether row is a point of the parameters' ranges, with an error that names the
-// parameter and the value: [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]. It does not ask
-// whether the row is among the candidates.
+// parameter and the value: [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]; [ErrSpace] as
+// [Space.Defined] has it. It does not ask whether the row is among the candidates.
 func (s *Space) Check(row []float64) error {
+	if err := s.Defined(); err != nil {
+		return err
+	}
 	if len(row) != len(s.params) {
 		return Errorf(ErrDimension, "%d values for %d parameters", len(row), len(s.params))
 	}
@@ -254,8 +258,11 @@ func (s *Space) Decode(u []float64) ([]float64, error) {
 // Row makes a point from values by name: a number for floats and ordinals, a whole number for
 // integers, a choice's name for categoricals, true or false for booleans. Every parameter must be
 // there and no other. Any Go integer or float type will do for numbers, so decoded JSON can be
-// passed on. It fails with [ErrOutOfSpace] or [ErrNotFinite] and names the parameter.
+// passed on. It fails with [ErrOutOfSpace] or [ErrNotFinite] and names the parameter, or as Defined does.
 func (s *Space) Row(config map[string]any) ([]float64, error) {
+	if err := s.Defined(); err != nil {
+		return nil, err
+	}
 	row := make([]float64, len(s.params))
 	for i, p := range s.params {
 		v, ok := config[p.name]
@@ -329,8 +336,10 @@ func goNumber(v any, whole bool) (f float64, ok bool) {
 		return x.Float(), true
 	case x.CanInt():
 		n = x.Int()
+	case x.CanUint() && x.Uint() > math.MaxInt64:
+		return float64(x.Uint()), true
 	case x.CanUint():
-		n = int64(min(x.Uint(), math.MaxInt64))
+		n = int64(x.Uint())
 	default:
 		return 0, false
 	}

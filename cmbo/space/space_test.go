@@ -146,6 +146,12 @@ func TestIntLimits(t *testing.T) {
 	row, err := s.Row(map[string]any{"a": json.Number("9007199254740992"), "b": int64(-most)})
 	require.NoError(t, err)
 	require.Equal(t, []float64{maxInt, -maxInt}, row)
+	row, err = spaceOf(t, Float("a", 0, 2e19)).Row(map[string]any{"a": uint64(math.MaxUint64)})
+	require.NoError(t, err)
+	require.Equal(t, []float64{0x1p64}, row)
+	context, err := Context{"a": uint64(1<<63 + 1<<62)}.Normal()
+	require.NoError(t, err)
+	require.Equal(t, Context{"a": 0x1.8p63}, context)
 }
 
 func TestSpaceEncodeKnownValues(t *testing.T) {
@@ -374,6 +380,19 @@ func TestSpaceCheckSaysWhere(t *testing.T) {
 	require.ErrorIs(t, err, ErrDimension)
 }
 
+// TestNilSpace: what can fail says that there is no space.
+func TestNilSpace(t *testing.T) {
+	for _, s := range []*Space{nil, new(Space)} {
+		_, err := s.Row(nil)
+		require.ErrorIs(t, err, ErrSpace)
+		_, err = s.WithCandidates([][]float64{{1}})
+		require.ErrorIs(t, err, ErrSpace)
+		_, err = s.Config(nil)
+		require.ErrorIs(t, err, ErrSpace)
+		require.ErrorIs(t, s.Check(nil), ErrSpace)
+	}
+}
+
 func TestSpaceRowRejects(t *testing.T) {
 	s := mixedSpace(t)
 	good := func() map[string]any {
@@ -426,11 +445,15 @@ func TestDataErrorText(t *testing.T) {
 // What a description of a space says is taken, or refused, and nothing is made up.
 func TestSpaceDescriptions(t *testing.T) {
 	for text, want := range map[string]string{
-		`{"params": [{"name": "a", "kind": "float", "lo": 1e-5, "hi": 1, "log": true}]}`:       `parameter "a": json: unknown field "log"`,
-		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1, "steps": 0.1}]}`:         `parameter "a": json: unknown field "steps"`,
-		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidate": [[0.5]]}`: `unknown field "candidate"`,
-		`{"params": [{"name": "a", "kind": "int", "lo": -3}]}`:                                 `parameter "a" is of kind int without both bounds, "lo" and "hi"`,
-		`{"params": [{"name": "a", "kind": "float", "hi": 1}]}`:                                `parameter "a" is of kind float without both bounds`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 1e-5, "hi": 1, "log": true}]}`:              `parameter "a": json: unknown field "log"`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1, "steps": 0.1}]}`:                `parameter "a": json: unknown field "steps"`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidate": [[0.5]]}`:        `unknown field "candidate"`,
+		`{"params": [{"name": "a", "kind": "int", "lo": -3}]}`:                                        `parameter "a" is of kind int without both bounds, "lo" and "hi"`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidates": [[1], [null]]}`: `row 1: column 0: "candidates" is null`,
+		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidates": [null]}`:        `row 0: "candidates" is null`,
+		`{"params": [{"name": "a", "kind": "ordinal", "values": [null, 1]}]}`:                         `parameter "a": cmbo: unusable value: row 0: "values" is null`,
+		`{"params": [{"name": "a", "kind": "categorical", "choices": ["x", null]}]}`:                  `parameter "a": cmbo: unusable value: row 1: "choices" is null`,
+		`{"params": [{"name": "a", "kind": "float", "hi": 1}]}`:                                       `parameter "a" is of kind float without both bounds`,
 	} {
 		var s Space
 		err := json.Unmarshal([]byte(text), &s)

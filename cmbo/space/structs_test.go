@@ -226,7 +226,7 @@ func TestAdopt(t *testing.T) {
 		want     error
 		reason   string
 	}{
-		{map[string]any{"more": 2}, tasks, ErrSpace, `task "a": parameter "momentum": it was not recorded`},
+		{map[string]any{"more": 2}, tasks, ErrSpace, `task "a": parameter "momentum": it was not recorded; recorded are "bias", "flag", "gone", "lr", "units": Changes.Renamed or Defaults`},
 		{map[string]any{"more": 2, "momentum": 0.3}, tasks, ErrOutOfSpace, `parameter "momentum": 0.3 is not one of 0, 0.25`},
 		{map[string]any{"more": "2", "momentum": 0.5}, tasks, ErrOutOfSpace, `parameter "more": a value of type string`},
 		{map[string]any{"mor": 2}, tasks, ErrOutOfSpace, `a default for "mor"`},
@@ -235,6 +235,8 @@ func TestAdopt(t *testing.T) {
 		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, 0, 0}}, Y: []float64{1}}}, ErrDimension, `3 values for 5`},
 		{nil, []Task{{ID: "x", Params: []Param{Bool("b"), Bool("b")}, X: [][]float64{{1, 0}}, Y: []float64{1}}}, ErrSpace, `task "x"`},
 		{nil, []Task{{ID: "x"}}, ErrTask, `no observations`},
+		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: tasks[1].X, Y: []float64{1}, Context: Context{"a": []int{1}}}}, ErrTask, `task "x": descriptor "a" is a []int`},
+		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: tasks[1].X, Y: []float64{1}, Context: Context{" a": 1}}}, ErrTask, `task "x": descriptor " a": its name begins`},
 	} {
 		_, _, err := space.Adopt(tt.tasks, Changes{Defaults: tt.defaults})
 		require.ErrorIs(t, err, tt.want)
@@ -311,6 +313,17 @@ func TestSpaceSample(t *testing.T) {
 			require.GreaterOrEqual(t, list.Index(row), 0)
 			require.False(t, slices.ContainsFunc(rows[:i], func(q []float64) bool { return slices.Equal(q, row) }))
 		}
+	}
+	for _, s := range []*Space{few, list} {
+		rows, err := s.Sample(math.MaxInt, 1)
+		require.NoError(t, err)
+		require.LessOrEqual(t, len(rows), 6)
+	}
+	for _, n := range []int{1<<24 + 1, math.MaxInt} {
+		_, err = s.Sample(n, 1)
+		require.ErrorIs(t, err, ErrOption)
+		_, err = spaceOf(t, Int("i", 0, 1<<30)).Sample(n, 1)
+		require.ErrorIs(t, err, ErrOption)
 	}
 	_, err = few.Sample(-1, 1)
 	require.ErrorIs(t, err, ErrOption)

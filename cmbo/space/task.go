@@ -129,9 +129,9 @@ func anew[T any](name string, text json.RawMessage, to *T) error {
 	return nil
 }
 
-// numbers decodes a list of numbers, or of lists of them, unless its key is missing. It fails
-// where a number or a list is null.
-func numbers[T []int | []float64 | [][]float64](name string, text json.RawMessage, to *T) error {
+// numbers decodes a list of numbers, of lists of them, or of names, unless its key is missing. It
+// fails where an entry or a list is null.
+func numbers[T []int | []float64 | [][]float64 | []string](name string, text json.RawMessage, to *T) error {
 	if err := anew(name, text, to); err != nil || !bytes.Contains(text, []byte("null")) {
 		return err
 	}

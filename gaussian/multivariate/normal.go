@@ -1,6 +1,7 @@
 package multivariate
 
 import (
+	"cmp"
 	"math"
 	"sync"
 
@@ -93,8 +94,8 @@ func newNormal(mean []float64, cov *linalg.Sym) *Normal {
 // indefiniteTol leaves room for a factor that came another way.
 func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 	rows, cols := lower.Dims()
-	if rows != len(n.mean) || cols != rows {
-		return &gaussian.DimensionError{Op: op, What: "lower", Got: cols, Want: len(n.mean)}
+	if err := cmp.Or(fault.Len(op, "rows of lower", rows, len(n.mean)), fault.Len(op, "columns of lower", cols, len(n.mean))); err != nil {
+		return err
 	}
 	definite := true
 	for i := range rows {

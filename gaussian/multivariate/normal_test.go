@@ -4,6 +4,7 @@ import (
 	"errors"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"sync"
 	"testing"
 
@@ -165,8 +166,10 @@ func TestAdoptNormal(t *testing.T) {
 	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, gaussian.ErrNotFinite) {
 		t.Errorf("a NaN in the factor: %v", err)
 	}
-	if _, err := AdoptNormal(make([]float64, 5), cov, linalg.NewDense(5, 4, nil)); !errors.Is(err, gaussian.ErrDimension) {
-		t.Errorf("a factor of another size: %v", err)
+	for what, lower := range map[string]*linalg.Dense{"columns of lower has size 4": linalg.NewDense(5, 4, nil), "rows of lower has size 4": linalg.NewDense(4, 5, nil)} {
+		if _, err := AdoptNormal(make([]float64, 5), cov, lower); !errors.Is(err, gaussian.ErrDimension) || !strings.Contains(err.Error(), what+", want 5") {
+			t.Errorf("a factor of another size: %v, want %s", err, what)
+		}
 	}
 
 	tiny := linalg.NewDense(1, 1, []float64{math.SmallestNonzeroFloat64})

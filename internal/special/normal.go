@@ -105,6 +105,9 @@ func NormLogInterval(a, b float64) float64 {
 	}
 	top := NormLogCDF(b)
 	below := NormLogCDF(a) - top
+	if b <= 0 { // where the squares would cancel
+		below = 0.5*(b-a)*(b+a) + math.Log(Erfcx(-a/math.Sqrt2)/Erfcx(-b/math.Sqrt2))
+	}
 	if math.IsInf(a, -1) || math.IsInf(below, -1) || math.IsNaN(below) {
 		return top
 	}

@@ -227,6 +227,34 @@ func TestLogAddExp(t *testing.T) {
 	}
 }
 
+// TestNormLogIntervalTails compares the far tails with ln φ(b) + ln ∫ exp(b·s − s²/2) ds over the length,
+// by Simpson's rule, whose terms are all positive.
+func TestNormLogIntervalTails(t *testing.T) {
+	for _, b := range []float64{-0.5, -2, -6, -30, -512, -1e4, -1e6} {
+		for _, width := range []float64{1.5e-4, 0.01, 0.5, 2} { // times |b| is the logarithm by which φ falls
+			const n = 4000
+			length := width / math.Max(1, -b)
+			a := b - length
+			length = b - a
+			sum := 0.0
+			for i := range n + 1 {
+				s := length * float64(i) / n
+				weight := float64(2 + 2*(i%2))
+				if i == 0 || i == n {
+					weight = 1
+				}
+				sum += weight * math.Exp(b*s-s*s/2)
+			}
+			want := -b*b/2 - logSqrt2Pi + math.Log(sum*length/(3*n))
+			for _, got := range []float64{NormLogInterval(a, b), NormLogInterval(-b, -a)} {
+				if math.Abs(got-want) > 2e-15*math.Abs(want)+8*u/min(1, width) && length*(1-b) >= shortInterval {
+					t.Errorf("(%g, %g): %.17g, want %.17g, relative error %.2g", a, b, got, want, got/want-1)
+				}
+			}
+		}
+	}
+}
+
 // The probability of an interval is the difference of the distribution function at its
 // ends, in both tails and beyond where that underflows; adjacent intervals add up.
 func TestNormLogInterval(t *testing.T) {

@@ -9,7 +9,8 @@ import (
 )
 
 // PolarTo makes u the orthogonal polar factor of the square matrix a, the orthogonal U nearest to
-// it: a = U·H, H = (aᵀ·a)^½. u may be a. It returns ErrNotFinite if a has a NaN or an infinity.
+// it: a = U·H, H = (aᵀ·a)^½. u may be a. It returns ErrNotFinite if a has a NaN or an infinity,
+// and ErrNoConvergence where rounding leaves a singular and eight perturbations of its size do too.
 //
 // U is orthogonal to a small multiple of n·u, and it is the factor of a matrix within a
 // small multiple of n·u·‖a‖ of a: its error in directions i, j of singular vectors is of

@@ -125,7 +125,10 @@ type Mark struct {
 
 // RestoreLines applies the lines of the journal b after the first, which ends at first.
 // It returns where the last whole line ends, and its mark, and fails unless the journal
-// has the line that want names, if it names one.
+// has the line that want names, if it names one. A last line does not count if it has zeros,
+// which JSON has not, before it is whole: a loss of power before a sync leaves them where later
+// blocks were written first. With lines behind it, which may have been acknowledged, such a line
+// is an error that says at which byte it begins.
 func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int64, last Mark, err error) {
 	last = Mark{1, Link("", b[:first])}
 	rest := b[first:]
@@ -135,11 +138,12 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 				codec.ErrCorrupt, want.Lines, last.Sum, want.Sum)
 		}
 		n := bytes.IndexByte(rest, '\n') + 1
-		if n == 0 {
+		if n == 0 || n == len(bytes.TrimRight(rest, "\x00")) && bytes.IndexByte(rest[:n], 0) >= 0 {
 			break
 		}
 		if last.Sum, err = h.restoreLine(rest[:n], last.Sum, c); err != nil {
-			return 0, last, codec.Corrupt(fmt.Errorf("line %d of the journal: %w", last.Lines+1, err))
+			return 0, last, codec.Corrupt(fmt.Errorf("line %d of the journal, at byte %d, up to which it is whole: %w",
+				last.Lines+1, len(b)-len(rest), err))
 		}
 		last.Lines++
 		rest = rest[n:]
@@ -150,8 +154,9 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 			codec.ErrCorrupt, last.Lines, want.Lines)
 	}
 	whole := bytes.TrimRight(rest, "\x00")
+	begin, _, hollow := bytes.Cut(whole, []byte{0})
 	_, _, notWhole := openEntry(last.Sum, slices.Concat(whole, []byte("\n")))
-	if !Torn(rest, entryHead) || json.Valid(whole) && notWhole != nil {
+	if !Torn(begin, entryHead) || json.Valid(begin) && (hollow || notWhole != nil) {
 		return 0, last, fmt.Errorf("%w: line %d of the journal, at byte %d, has no end and is not the beginning of a "+
 			"line either", codec.ErrCorrupt, last.Lines+1, valid)
 	}
