@@ -132,10 +132,14 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 	return seen, nil
 }
 
-// view returns how the surrogate sees values, which may bring low ones closer together, and the logarithm of the
-// steepest slope back.
+// seeing is a surrogate that brings low values closer together.
+type seeing interface {
+	Seeing() (low scaling.Low, steepest float64)
+}
+
+// view returns how the surrogate sees values, and the logarithm of the steepest slope back.
 func (m consulted) view() (low scaling.Low, steepest float64) {
-	if s, ok := m.Surrogate.(interface{ Seeing() (scaling.Low, float64) }); ok {
+	if s := as[seeing](m); s != nil {
 		return s.Seeing()
 	}
 	return low, 0

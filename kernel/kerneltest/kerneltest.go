@@ -92,7 +92,7 @@ func (c *checker) symmetry() error {
 			return fmt.Errorf("k(x_%d, x_%d) = %v, k(x_%d, x_%d) = %v", i, j, a, j, i, b)
 		}
 		if !slices.Equal(x, x0) || !slices.Equal(y, y0) {
-			return fmt.Errorf("Eval modified a point")
+			return fmt.Errorf("a point was modified by Eval")
 		}
 		return nil
 	})
