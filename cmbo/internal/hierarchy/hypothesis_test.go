@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math"
 	"reflect"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -108,6 +109,8 @@ func TestOwnNoise(t *testing.T) {
 	}
 	m := learn(t, tasks, uniform(r, 24, 2), testSettings(2))
 	require.Greater(t, m.NoiseShare(), 0.5)
+	base, x := m.Base(), uniform(r, 6, 2)
+	assert.InEpsilon(t, 1/(1+base.Kernel.Eval(x.Row(0), x.Row(0))/base.NoiseVariance), m.NoiseShare(), 1e-12)
 	alone := func(s Settings, noise float64) (out []*member) {
 		for _, k := range NewRun(m, s, noise, 1, nil, nil).all {
 			if !k.transfers {
@@ -129,6 +132,32 @@ func TestOwnNoise(t *testing.T) {
 	assert.Equal(t, [2]float64{m.grid.base.NoiseVariance, s.OwnNoise}, [2]float64{ks[0].noise, ks[1].noise})
 	assert.InEpsilon(t, all[0], all[1], 1e-14)
 	require.Len(t, alone(s, 0.3), 1, "the noise is given")
+
+	// The two of them judge by their evidence, whatever the mass of what transfers.
+	run, y := NewRun(m, s, math.NaN(), 1, nil, nil), make([]float64, 6)
+	for i := range y {
+		y[i] = 3 * math.Sin(3*x.At(i, 0)+x.At(i, 1))
+	}
+	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+	cand := uniform(r, 5, 2)
+	got, want, total := make([]float64, 5), make([]float64, 5), 0.0
+	require.NoError(t, run.LogImprovementWithoutTransfer(ctx, got, cand, slices.Max(y)))
+	weights := map[float64]bool{}
+	for _, k := range run.all {
+		if !k.transfers {
+			one := make([]float64, 5)
+			require.NoError(t, run.logImprovement(ctx, []weighted{{member: k, w: 1}}, one, cand, slices.Max(y)))
+			w := math.Exp(k.fit.evidence + k.log)
+			for j, v := range one {
+				want[j] += w * math.Exp(v)
+			}
+			total, weights[w] = total+w, true
+		}
+	}
+	require.Len(t, weights, 2)
+	for j := range got {
+		assert.InEpsilon(t, want[j]/total, math.Exp(got[j]), 1e-9)
+	}
 	s.OwnNoise = 0
 	require.Len(t, alone(s, math.NaN()), 1)
 }
