@@ -336,6 +336,6 @@ not left out, as they lack two different values within all limits: task-3
 `)
 	_, err = cmbo.Check(ctx, space, recorded(14, 4), cmbo.WithCheckTasks(1))
 	require.ErrorIs(t, err, cmbo.ErrTask)
-	require.ErrorContains(t, err, "; not left out, as they lack 5 different points with all outputs: task-0, task-1, task-2, task-3, "+
+	require.ErrorContains(t, err, "; not left out, as they lack 5 different points: task-0, task-1, task-2, task-3, "+
 		"task-4, task-5, task-6, task-7, task-8, task-9 and 4 more")
 }

@@ -67,7 +67,9 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 }
 
 // made reports a Learner that nothing made.
-func (l *Learner) made() error { return refuseUnless(l.space != nil, "a zero Learner; use NewLearner") }
+func (l *Learner) made() error {
+	return refuseUnless(l != nil && l.space != nil, "a nil or zero Learner; use NewLearner")
+}
 
 // Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
 // among those kept, and in a later pass with [ErrNumerical] if what the task adds is beyond

@@ -78,12 +78,12 @@ type LearnReport struct {
 
 // String says it in words.
 func (r LearnReport) String() string {
-	if r.Common == 0 {
-		return "what the tasks have in common was not asked"
+	words, of := "what the tasks have in common was not asked", " of the variance of their values"
+	if r.Common > 0 {
+		words, of = fmt.Sprintf("in common to all tasks: %.0f %%%s", 100*r.Common, of), ""
 	}
-	words := fmt.Sprintf("in common to all tasks: %.0f %% of the variance of their values", 100*r.Common)
 	if r.Noise > 0.5 {
-		words += fmt.Sprintf("; %.0f %% follow no parameter: noise, or values beside the wrong points", 100*r.Noise)
+		words += fmt.Sprintf("; %.0f %%%s follow no parameter: noise, or values beside the wrong points", 100*r.Noise, of)
 	}
 	return words
 }

@@ -255,6 +255,7 @@ func TestNilContext(t *testing.T) {
 		"Merge of a zero":      {func() error { return learner.Merge(unmade) }, "zero Learner"},
 		"zero Learner.EndPass": {func() error { _, err := unmade.EndPass(ctx); return err }, "zero Learner"},
 		"zero Learner.Prior":   {func() error { _, err := unmade.Prior(ctx); return err }, "zero Learner"},
+		"nil Learner.Prior":    {func() error { _, err := (*cmbo.Learner)(nil).Prior(ctx); return err }, "zero Learner"},
 	} {
 		err := c.do()
 		require.ErrorIs(t, err, cmbo.ErrOption, name)

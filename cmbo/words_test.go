@@ -283,3 +283,12 @@ func TestExplanationInWords(t *testing.T) {
 		require.Equal(t, "the largest EI (score 2) of 2 candidates"+tt.want, words)
 	}
 }
+
+// TestNoiseInWords: much noise is told whether or not it was asked what tasks have in common.
+func TestNoiseInWords(t *testing.T) {
+	require.Equal(t, "what the tasks have in common was not asked", LearnReport{Noise: 0.5}.String())
+	require.Equal(t, "what the tasks have in common was not asked; 90 % of the variance of their values follow no parameter: noise, or values beside the wrong points",
+		LearnReport{Noise: 0.9}.String())
+	require.Equal(t, "in common to all tasks: 8 % of the variance of their values; 90 % follow no parameter: noise, or values beside the wrong points",
+		LearnReport{Common: 0.08, Noise: 0.9}.String())
+}

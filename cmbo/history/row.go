@@ -161,7 +161,9 @@ func (n *form) row(r row, f fields) row {
 	if err := n.space.Check(r.x); err != nil {
 		return r.failed(outside(err, n.params, shown))
 	}
-	r.context = make(cmbo.Context, len(n.context))
+	if len(n.context) > 0 {
+		r.context = make(cmbo.Context, len(n.context))
+	}
 	for _, o := range n.context {
 		v, e := n.descriptor(f.field(o.column))
 		if e != nil {

@@ -29,9 +29,8 @@ type remap struct {
 // recorded take the value of defaults. Without a default, or for recorded ones that the
 // space does not have, it fails unless there are changes, by which it drops them.
 func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, error) {
-	m := &remap{space: s, from: make([]int, len(s.params)), fill: fill, snaps: c != nil}
+	m, were := &remap{space: s, from: make([]int, len(s.params)), fill: fill, snaps: c != nil}, recorded
 	if c != nil {
-		were := recorded
 		recorded, m.choices = slices.Clone(recorded), c.Choices
 		for i, p := range were { // all at once: names may be swapped
 			now, renamed := c.Renamed[p.name]
@@ -56,8 +55,12 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 		j, ok := r.names[p.name]
 		if !ok {
 			if fill == nil || math.IsNaN(fill[i]) {
+				var all []string
+				for _, q := range were {
+					all = append(all, q.name)
+				}
 				return nil, Errorf(ErrSpace, "it was not recorded; recorded are %s: Changes.Renamed or Defaults (Space.Adopt)",
-					names.Quote(8, slices.Sorted(maps.Keys(r.names)))).of(p.name)
+					names.Quote(8, all)).of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue

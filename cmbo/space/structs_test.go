@@ -226,7 +226,7 @@ func TestAdopt(t *testing.T) {
 		want     error
 		reason   string
 	}{
-		{map[string]any{"more": 2}, tasks, ErrSpace, `task "a": parameter "momentum": it was not recorded; recorded are "bias", "flag", "gone", "lr", "units": Changes.Renamed or Defaults`},
+		{map[string]any{"more": 2}, tasks, ErrSpace, `task "a": parameter "momentum": it was not recorded; recorded are "units", "lr", "bias", "gone", "flag": Changes.Renamed or Defaults`},
 		{map[string]any{"more": 2, "momentum": 0.3}, tasks, ErrOutOfSpace, `parameter "momentum": 0.3 is not one of 0, 0.25`},
 		{map[string]any{"more": "2", "momentum": 0.5}, tasks, ErrOutOfSpace, `parameter "more": a value of type string`},
 		{map[string]any{"mor": 2}, tasks, ErrOutOfSpace, `a default for "mor"`},

@@ -85,6 +85,9 @@ func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stde
 	if len(out.Failures) > 0 {
 		return errors.New(out.Failures[0].String())
 	}
+	if len(out.Records) == 0 {
+		return errors.New("no run was made")
+	}
 	return curve(o, out.Records, stdout)
 }
 

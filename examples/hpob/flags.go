@@ -207,8 +207,8 @@ func (c *overrides) idle(p *bench.Protocol) error {
 			a, err := cmbo.ParseAcquisition(name)
 			return err != nil || m.Use.Suits(a)
 		}) {
-			return fmt.Errorf("-method %s has no run with %s: it brings an acquisition of its own, and stands beside that kind alone",
-				m.Name, strings.Join(p.Acquisitions, ", "))
+			kind := map[baseline.Use]string{baseline.OwnUCB: "UCB", baseline.OwnEI: "EI"}[m.Use]
+			return fmt.Errorf("-method %s has no run with %s: it stands beside %s alone", m.Name, strings.Join(p.Acquisitions, ", "), kind)
 		}
 	}
 	const nobody = "no method that is run learns from past tasks"

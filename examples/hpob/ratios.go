@@ -54,8 +54,8 @@ func printAreas(dirs []string, base string, stdout io.Writer) error {
 				at, held = len(held), append(held, &dividedTable{digest: info.Digest, dir: dir})
 			}
 			t := held[at]
-			if tables[info.Space] = held; slices.Contains(t.seeds, p.Seed) {
-				return fmt.Errorf("%s and %s have the same divisions of %s, those of seed %d", t.dir, dir, info.Space, p.Seed)
+			if tables[info.Space] = held; slices.Contains(t.seeds, p.Seed) || p.Own && t.seeds != nil {
+				return fmt.Errorf("%s and %s have the same divisions of %s", t.dir, dir, info.Space)
 			}
 			for _, r := range records {
 				if r.Space == info.Space {

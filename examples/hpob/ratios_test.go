@@ -71,8 +71,8 @@ Left out: TAF-R, which has less than half of the runs of two with EI.
 
 	for want, args := range map[string][]string{
 		two + ": there is no run of TAF-R; there are runs of EM-EGP, GP, RGPE, cm-BO": {"-ratios", one + "," + two, "-method", "TAF-R"},
-		one + " and " + one + " have the same divisions of one, those of seed 1":      {"-ratios", one + "," + one},
-		"no such file or directory": {"-ratios", one + "," + t.TempDir()},
+		one + " and " + one + " have the same divisions of one":                       {"-ratios", one + "," + one},
+		"no such file or directory":                                                   {"-ratios", one + "," + t.TempDir()},
 	} {
 		require.ErrorContains(t, run(context.Background(), mustParse(t, args...), &bytes.Buffer{}, os.Stderr), want)
 	}

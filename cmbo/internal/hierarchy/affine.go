@@ -161,7 +161,8 @@ func (p *affinePrior) nodes(lo, hi float64, values int, reversed float64) []node
 	n := max(int(math.Ceil(closer*(hi-lo)/scaleStep))+1, 25)
 	out := make([]node, 0, 2*n)
 	var total float64
-	// In another unit the values show which: were it a tail that says so, it would hold the scale and not they.
+	// Beyond its deviation the tail of other units is wide enough to reach the values' own scale: a narrower one
+	// would draw the scale back to the tasks', whatever the values say.
 	wide, share := max(math.Log(p.s.Wide), 2*sd, hi-p.logScale-2, p.logScale-lo-2), p.s.OtherUnits
 	for i := range n {
 		l := lo + (hi-lo)*float64(i)/float64(n-1)

@@ -300,7 +300,7 @@ func TestGather(t *testing.T) {
 		require.ErrorIs(t, err, context.Canceled)
 		stopped++
 	}
-	require.Greater(t, stopped, 4)
+	require.Greater(t, stopped, 4, "the work has that many parts, each with a look at the context before")
 }
 
 // TestFewTasks: of two tasks nothing can be said, of three that two are alike.

@@ -1231,4 +1231,7 @@ func TestSpreadBelowNumbers(t *testing.T) {
 	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 20, 2), testSettings(2))
 	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, uniform(rng.Stream(3, t.Name()), 3, 2), []float64{1e-150, 2e-150, 1.5e-150}, nil, nil))
+	mean, sd := make([]float64, 5), make([]float64, 5)
+	require.NoError(t, run.Predict(ctx, mean, sd, uniform(rng.Stream(4, t.Name()), 5, 2)))
+	require.Positive(t, slices.Min(sd))
 }

@@ -26,6 +26,8 @@ type Record struct {
 	// Regret is that of each candidate, from 0 for the best value to 1 for those that are as far
 	// from it as the median, or farther, and for failures.
 	Regret []float64
+
+	with, within string // what is asked of points and values, in words
 }
 
 // New returns the record of a task whose rows are rows of the space. Y holds the values,
@@ -34,6 +36,9 @@ type Record struct {
 // limits, and the regret of the others 1.
 func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output) (*Record, error) {
 	r := &Record{ID: t.ID}
+	if len(outputs) > 0 {
+		r.with, r.within = " with all outputs", " within all limits"
+	}
 	at := make(map[string]int)
 	var rows [][]float64
 	var count []float64
@@ -109,11 +114,11 @@ func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output)
 func (r *Record) Lacks() string {
 	switch {
 	case len(r.Y) < MinRows:
-		return fmt.Sprintf("%d different points with all outputs", MinRows)
+		return fmt.Sprintf("%d different points%s", MinRows, r.with)
 	case r.Regret == nil:
-		return "a value within all limits"
+		return "a value" + r.within
 	case !slices.Contains(r.Regret, 0):
-		return "two different values within all limits"
+		return "two different values" + r.within
 	}
 	return ""
 }

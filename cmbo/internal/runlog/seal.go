@@ -138,7 +138,7 @@ func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int6
 				codec.ErrCorrupt, want.Lines, last.Sum, want.Sum)
 		}
 		n := bytes.IndexByte(rest, '\n') + 1
-		if n == 0 || n == len(bytes.TrimRight(rest, "\x00")) && bytes.IndexByte(rest[:n], 0) >= 0 {
+		if n == 0 || bytes.IndexByte(rest[:n], 0) >= 0 && n == len(bytes.TrimRight(rest, "\x00")) {
 			break
 		}
 		if last.Sum, err = h.restoreLine(rest[:n], last.Sum, c); err != nil {
