@@ -172,14 +172,8 @@ func (p *affinePrior) nodes(lo, hi float64, values int, reversed float64) []node
 		s := math.Exp(l)
 		out = append(out, node{s: s, s2: s * s, logS2: 2 * l, log: w})
 	}
-	if total == 0 { // all lie so far away; no number depends on the sum then
-		total = 1
-	}
-	for i, n := range out {
-		out[i].log = math.Log(n.log / total)
-		if d := (n.logS2/2 - p.logScale) / wide; n.log == 0 { // a mass below all numbers, of the wide part
-			out[i].log = math.Log(share/wide/total) - 0.5*d*d
-		}
+	for i := range out {
+		out[i].log = math.Log(out[i].log / total)
 	}
 	if reversed > 0 {
 		for i := range n {

@@ -150,10 +150,7 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 			r.affine.far = max(r.affine.far, math.Abs(z-r.affine.shift))
 		}
 	}
-	if !known || r.affine.exact {
-		if known {
-			r.rescale(1)
-		}
+	if !known {
 		return r.weigh(ctx)
 	}
 	const step, negligibly, most = 0.5, 20, 16 // of ln s; of logarithms of evidence, whose priors differ by less; steps a way
