@@ -17,13 +17,14 @@ type noTransfer struct {
 // noTransfers gives the process the variance of what transfers with the largest process beside: of
 // values that none of them follows, the hypothesis of the largest variance would have the mass.
 //
-// A past of which most is noise says nothing of a target that is unlike it, its noise neither: half of the
-// mass is then on a process with little noise, whose variance is larger by as much.
+// A past of which much is noise says nothing of a target that is unlike it, its noise neither: half of the
+// mass is then on a process with little noise, whose variance is larger by as much. With a third to one
+// half of noise pasts like the target bring as much with it, others cost less (problems as in TestFamilies).
 func noTransfers(m *Model, s *Settings) []hypothesis {
 	specific, noise := m.specificVariance(), m.grid.base.NoiseVariance
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
 	h := &noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, specific}
-	if s.Exact || s.OwnNoise == 0 || s.OwnNoise >= noise || m.NoiseShare() < 0.5 {
+	if s.Exact || s.OwnNoise == 0 || s.OwnNoise >= noise || m.NoiseShare() < 1./3 {
 		return []hypothesis{h}
 	}
 	h.prior /= 2

@@ -55,7 +55,7 @@ type Settings struct {
 
 	// The mixture.
 	NoTransferMass float64 // prior, chosen on tables; the population has the rest
-	// OwnNoise is the noise variance that the hypothesis of no transfer may have where most of the past's variance is noise, 0 for never.
+	// OwnNoise is the noise variance that the hypothesis of no transfer may have where a third of the past's variance or more is noise, 0 for never.
 	OwnNoise float64
 
 	// Besides are variances of the process specific to the target beside what transfers, in the
