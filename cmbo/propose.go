@@ -24,7 +24,7 @@ import (
 //
 // Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, to 100
 // values in .05 s of a core, to 200 or more in .4 s (measured once, in ten dimensions). A fit that ctx
-// ends is begun anew by the next call: with a deadline shorter than a fit Ask never succeeds.
+// ends is taken up where it was by the next call, which proposes what one call would have.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {

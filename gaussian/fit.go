@@ -75,7 +75,27 @@ type Fitter struct {
 	stop   func(x, grad []float64, f float64) bool
 	found  []float64 // the maxima found, one after another
 	values []float64 // the objective there
+
+	searches []*search // the latest
+	search   *search   // this one, nil before its first evaluation
+	next     int       // evaluation of it
 }
+
+// A search is what one has evaluated, in order: if ctx ended it, it goes on from there when it is asked for again.
+// It is known by the priors and its first evaluation, in which the data are.
+type search struct {
+	prior []LogNormal
+	log   []evaluation
+}
+
+// An evaluation is the value of the objective at x, with its gradient.
+type evaluation struct {
+	x, grad []float64
+	v       float64
+}
+
+// keptSearches is more than one proposal takes.
+const keptSearches = 16
 
 // Fit returns the hyperparameters θ of kernel k and the noise variance that
 // maximise the log posterior ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)² within the bounds of
@@ -86,7 +106,8 @@ type Fitter struct {
 // It is a bounded quasi-Newton method on the logarithms, from several starts, of some twenty
 // evaluations each, in O(n³) time. Points where A is not definite or the likelihood is not
 // finite shorten a step: numerical trouble is no error, see [FitResult].LogPosterior. ctx is
-// looked at before each evaluation; its error comes back wrapped. Fit fails as
+// looked at before each evaluation; its error comes back wrapped, and the same call takes up the search
+// where it was. Fit fails as
 // [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
 func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64,
 	opt *FitOptions) (FitResult, error) {
@@ -326,7 +347,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 		f.lo[i], f.hi[i] = math.Log(p.Min), math.Log(p.Max)
 	}
 	f.kernel, f.noise = k, noise
-	f.found, f.values = f.found[:0], f.values[:0]
+	f.found, f.values, f.search = f.found[:0], f.values[:0], nil
 	if f.fn == nil {
 		f.fn, f.stop = f.objective, f.known
 	}
@@ -352,11 +373,42 @@ func (f *Fitter) start(index int, seed uint64) {
 	}
 }
 
-// objective is the negative log posterior with its gradient.
+// objective is the negative log posterior with its gradient, from what the search has evaluated as far as that goes.
 func (f *Fitter) objective(x, grad []float64) float64 {
+	if f.search != nil && f.next < len(f.search.log) {
+		if e := &f.search.log[f.next]; slices.Equal(e.x, x) {
+			f.next++
+			copy(grad, e.grad)
+			return e.v
+		}
+		f.search.log = f.search.log[:f.next]
+	}
 	if f.ctx.Err() != nil {
 		return math.NaN()
 	}
+	v := f.evaluate(x, grad)
+	e := evaluation{slices.Clone(x), slices.Clone(grad), v}
+	if f.search != nil {
+		f.search.log = append(f.search.log, e)
+		f.next++
+		return v
+	}
+	same := func(s *search) bool {
+		first := &s.log[0]
+		return first.v == v && slices.Equal(first.x, x) && slices.Equal(first.grad, grad) && slices.Equal(s.prior, f.prior)
+	}
+	i := slices.IndexFunc(f.searches, same)
+	if i < 0 {
+		f.searches = append(f.searches, &search{slices.Clone(f.prior), []evaluation{e}})
+		f.searches = f.searches[max(len(f.searches)-keptSearches, 0):]
+		i = len(f.searches) - 1
+	}
+	f.search, f.next = f.searches[i], 1
+	return v
+}
+
+// evaluate computes the objective.
+func (f *Fitter) evaluate(x, grad []float64) float64 {
 	np := len(f.grad) - 1
 	k, err := f.kernel.WithParams(x[:np])
 	if err != nil {

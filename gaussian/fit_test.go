@@ -174,6 +174,46 @@ func TestFitterDeterminism(t *testing.T) {
 	require.Equal(t, maxima[:len(f.found)], f.found)
 }
 
+// TestFitterGoesOn: a search that is ended again and again comes to what one comes to that is not, also in turns
+// with others of the same points, and evaluates no point twice but the first.
+func TestFitterGoesOn(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	x, y := linalg.NewDense(30, 2, nil), make([]float64, 30)
+	for i := range y {
+		x.Set(i, 0, r.Float64())
+		x.Set(i, 1, r.Float64())
+		y[i] = math.Sin(5*x.At(i, 0)) + 0.1*r.NormFloat64()
+	}
+	wide := DefaultPriors(2)
+	wide.LengthScale.SD *= 2
+	jobs := []FitOptions{{Evidence: true}, {Priors: wide, Evidence: true}, {FixNoise: true, Seed: 3}}
+	var want []FitResult
+	for _, o := range jobs {
+		res, err := new(Fitter).Fit(context.Background(), kernel.Scale(1, kernel.Matern52(0.5, 0.5)), 0.01, x, y, nil, &o)
+		require.NoError(t, err)
+		want = append(want, res)
+	}
+	require.NotEqual(t, want[0].LogPosterior, want[1].LogPosterior)
+	const looks = 8
+	f, calls := new(Fitter), 0
+	for done := 0; done < len(jobs); {
+		for i, o := range jobs[done:] {
+			res, err := f.Fit(testutil.Countdown(looks), kernel.Scale(1, kernel.Matern52(0.5, 0.5)), 0.01, x, y, nil, &o)
+			if calls++; err == nil {
+				require.Equal(t, want[done+i], res)
+			} else {
+				require.ErrorIs(t, err, context.Canceled)
+				require.Less(t, calls, 1000)
+			}
+			if err == nil && i == 0 {
+				done++
+				break
+			}
+		}
+	}
+	require.Greater(t, calls, 10)
+}
+
 func TestFitterOptions(t *testing.T) {
 	x, y := fitData(t, 20, 2)
 	k := kernel.Scale(1.7, kernel.Matern52(0.6))

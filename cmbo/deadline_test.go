@@ -1,0 +1,40 @@
+package cmbo_test
+
+import (
+	"context"
+	"errors"
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/stretchr/testify/require"
+)
+
+// TestAskGoesOn: an Ask whose context ends before a fit is done succeeds when it is repeated with the same patience,
+// and proposes what one without an end does.
+func TestAskGoesOn(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	require.NoError(t, err)
+	points, err := space.Sample(40, 1)
+	require.NoError(t, err)
+	ask := func(patience func() context.Context) (cmbo.Trial, int) {
+		o, err := cmbo.New(space)
+		require.NoError(t, err)
+		for _, p := range points {
+			require.NoError(t, o.Observe(p, math.Sin(5*p[0])+p[1]*p[1]))
+		}
+		for tries := 1; ; tries++ {
+			trial, err := o.Ask(patience())
+			if !errors.Is(err, context.Canceled) {
+				require.NoError(t, err)
+				return trial, tries
+			}
+			require.Less(t, tries, 500)
+		}
+	}
+	want, _ := ask(context.Background)
+	got, tries := ask(func() context.Context { return testutil.Countdown(60) })
+	require.Equal(t, want.X, got.X)
+	require.Greater(t, tries, 3)
+}
