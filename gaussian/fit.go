@@ -172,6 +172,9 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 	return res, ctx.Err()
 }
 
+// Forget drops what earlier searches have evaluated: those that ctx ended begin anew.
+func (f *Fitter) Forget() { f.searches, f.search = nil, nil }
+
 // hessianStep is the step in a logarithm with which gradients are differenced: its
 // square is far above their rounding, relative to what hyperparameters vary on.
 const hessianStep = 1e-3

@@ -223,6 +223,7 @@ func (f *Fits) At(
 		f.known = make(map[int]Hyper)
 	}
 	f.known[count] = h
+	f.Fitter.search.Forget()
 	return h, nil
 }
 
