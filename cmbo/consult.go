@@ -97,21 +97,23 @@ func (m consulted) state(ctx context.Context) ([]float64, error) {
 	return state, nil
 }
 
-// observed says which values of d were told, and are none that a stopped trial lets expect, and lists them.
+// estimated reports whether value i was not told: a stopped trial lets expect it.
+func estimated(d Data, i int) bool { return d.Estimated != nil && d.Estimated[i] }
+
+// observed says which values of d were told, and lists them.
 func observed(d Data) (told []bool, rows []int) {
 	told = make([]bool, len(d.Y))
 	for i := range told {
-		if told[i] = d.Estimated == nil || !d.Estimated[i]; told[i] {
+		if told[i] = !estimated(d, i); told[i] {
 			rows = append(rows, i)
 		}
 	}
 	return told, rows
 }
 
-// noiseGiven reports whether value i came with its noise variance, and is none that a stopped
-// trial lets expect.
+// noiseGiven reports whether value i was told with its noise variance.
 func noiseGiven(d Data, i int) bool {
-	return d.NoiseVariance != nil && d.NoiseVariance[i] > 0 && !(d.Estimated != nil && d.Estimated[i])
+	return d.NoiseVariance != nil && d.NoiseVariance[i] > 0 && !estimated(d, i)
 }
 
 // told returns the values that proposals improve on, as the surrogate sees them: those told, or, where noise

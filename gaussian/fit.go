@@ -107,8 +107,7 @@ const keptSearches = 16
 // evaluations each, in O(n³) time. Points where A is not definite or the likelihood is not
 // finite shorten a step: numerical trouble is no error, see [FitResult].LogPosterior. ctx is
 // looked at before each evaluation; its error comes back wrapped, and the same call takes up the search
-// where it was. Fit fails as
-// [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
+// where it was. Fit fails as [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
 func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64,
 	opt *FitOptions) (FitResult, error) {
 	const op = "Fitter.Fit"

@@ -145,8 +145,8 @@ func (r *Run) forgetPending() {
 // members are weighed, and the evidence of the other nodes is corrected by what it lacks there.
 func (r *Run) settle(ctx context.Context, known bool) error {
 	r.exact, r.affine.far = nil, 0
-	for _, z := range r.z {
-		if !r.affine.exact {
+	if !r.affine.exact {
+		for _, z := range r.z {
 			r.affine.far = max(r.affine.far, math.Abs(z-r.affine.shift))
 		}
 	}
@@ -155,37 +155,30 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 	}
 	const step, negligibly, most = 0.5, 20, 16 // of ln s; of logarithms of evidence, whose priors differ by less; steps a way
 	lo, hi := r.affine.span(r.z)
-	exact := &exactly{}
-	at := func(l float64) (total float64, err error) {
-		logs, total, err := r.evidenceAt(ctx, l)
-		exact.insert(l, total, logs)
-		return total, err
-	}
 	start := r.affine.logScale
-	top, err := at(start)
+	logs, top, err := r.evidenceAt(ctx, start)
 	if err != nil {
 		return err
 	}
 	if l := math.Log(deviation(r.z)); l > lo && math.Abs(l-start) > step {
-		first := *exact
-		*exact = exactly{}
-		other, err := at(l)
+		others, other, err := r.evidenceAt(ctx, l)
 		if err != nil {
 			return err
 		}
 		if other > top {
-			start, top = l, other
-		} else {
-			*exact = first
+			start, top, logs = l, other, others
 		}
 	}
+	exact := &exactly{}
+	exact.insert(start, top, logs)
 	for _, way := range []float64{-step, step} {
 		for l, n := start, 0; n < most && (way < 0 && l > lo+step/4 || way > 0 && l < hi-step/4); n++ {
 			l = min(max(l+way, lo), hi)
-			total, err := at(l)
+			logs, total, err := r.evidenceAt(ctx, l)
 			if err != nil {
 				return err
 			}
+			exact.insert(l, total, logs)
 			if top = max(top, total); len(exact.at) >= 3 && total < top-negligibly {
 				break
 			}
@@ -311,23 +304,34 @@ func (r *Run) weigh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	top := math.Inf(-1)
-	for _, k := range r.all {
-		top = max(top, k.fit.evidence+k.log)
+	logs := make([]float64, len(r.all))
+	for i, k := range r.all {
+		logs[i] = k.fit.evidence + k.log
 	}
-	var total float64
-	for _, k := range r.all {
-		k.mass = math.Exp(k.fit.evidence + k.log - top)
-		total += k.mass
-	}
-	if math.IsNaN(total) {
-		return fmt.Errorf("no evidence can be computed for %d values", len(r.y))
-	}
-	for _, k := range r.all {
-		k.mass /= total
+	for i, mass := range massesOf(logs) {
+		if math.IsNaN(mass) {
+			return fmt.Errorf("no evidence can be computed for %d values", len(r.y))
+		}
+		r.all[i].mass = mass
 	}
 	r.weighed = true
 	return nil
+}
+
+// massesOf returns masses that add up to 1 by their logarithms, which may have any number in common.
+func massesOf(logs []float64) []float64 {
+	masses, top, total := make([]float64, len(logs)), math.Inf(-1), 0.0
+	for _, l := range logs {
+		top = max(top, l)
+	}
+	for i, l := range logs {
+		masses[i] = math.Exp(l - top)
+		total += masses[i]
+	}
+	for i := range masses {
+		masses[i] /= total
+	}
+	return masses
 }
 
 // deviation returns the population deviation of y, 0 if it is empty. Squares are taken in units of the

@@ -24,7 +24,7 @@ func noTransfers(m *Model, s *Settings) []hypothesis {
 	specific, noise := m.specificVariance(), m.grid.base.NoiseVariance
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
 	h := &noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, specific}
-	if s.Exact || s.OwnNoise == 0 || s.OwnNoise >= noise || m.NoiseShare() < 1./3 {
+	if s.OwnNoise == 0 || s.OwnNoise >= noise || m.NoiseShare() < 1./3 {
 		return []hypothesis{h}
 	}
 	h.prior /= 2

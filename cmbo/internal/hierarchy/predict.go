@@ -49,22 +49,17 @@ func (r *Run) predicting() (ks []weighted) {
 
 // withoutTransfer returns the members without transfer, whatever their mass, all where there is none.
 func (r *Run) withoutTransfer() (ks []weighted) {
-	top := math.Inf(-1)
+	var logs []float64
 	for _, k := range r.all {
 		if !k.transfers {
-			ks, top = append(ks, weighted{member: k}), max(top, k.fit.evidence+k.log)
+			ks, logs = append(ks, weighted{member: k}), append(logs, k.fit.evidence+k.log)
 		}
 	}
 	if ks == nil {
 		return r.predicting()
 	}
-	var total float64
-	for i, k := range ks {
-		ks[i].w = math.Exp(k.fit.evidence + k.log - top)
-		total += ks[i].w
-	}
-	for i := range ks {
-		ks[i].w /= total
+	for i, w := range massesOf(logs) {
+		ks[i].w = w
 	}
 	return ks
 }

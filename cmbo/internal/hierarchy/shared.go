@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"context"
 	"fmt"
-	"math"
 
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -77,12 +76,10 @@ func (g *grid) sharedMean(
 	var lt linalg.Dense
 	lt.CopyTrans(chol.Lower())
 	type posterior struct {
-		log, mass float64
-		mean      []float64
-		chol      linalg.Cholesky // of M
+		mean []float64
+		chol linalg.Cholesky // of M
 	}
-	sums, posts := g.newSums(tasks, workers, precision), make([]posterior, len(shares))
-	top := math.Inf(-1)
+	sums, posts, logs := g.newSums(tasks, workers, precision), make([]posterior, len(shares)), make([]float64, len(shares))
 	at, inner := Moments{g.prior().Mean, linalg.NewSym(size, nil)}, linalg.NewSym(size, nil)
 	u, x := make([]float64, size), make([]float64, size)
 	for i, share := range shares {
@@ -103,36 +100,30 @@ func (g *grid) sharedMean(
 			u[j] = linalg.Dot(lt.Row(j), all.u)
 		}
 		p.chol.SolveVecTo(x, u)
-		p.log = all.log + 0.5*(share*linalg.Dot(u, x)-p.chol.LogDet())
-		top = max(top, p.log)
+		logs[i] = all.log + 0.5*(share*linalg.Dot(u, x)-p.chol.LogDet())
 		p.mean = g.prior().Mean
 		for j, v := range x {
 			linalg.Axpy(p.mean, share*v, lt.Row(j))
 		}
 	}
-	var total float64
-	for i := range posts {
-		posts[i].mass = math.Exp(posts[i].log - top)
-		total += posts[i].mass
-	}
 	m = Moments{make([]float64, size), linalg.NewSym(size, nil)}
-	for i := range posts {
-		posts[i].mass /= total
-		common += posts[i].mass * shares[i]
-		linalg.Axpy(m.Mean, posts[i].mass, posts[i].mean)
+	masses := massesOf(logs)
+	for i, mass := range masses {
+		common += mass * shares[i]
+		linalg.Axpy(m.Mean, mass, posts[i].mean)
 	}
 	m.Cov.AddScaled(1-common, g.gram)
 	apart, root := linalg.NewDense(1, size, nil), new(linalg.Dense)
 	for i, p := range posts {
-		if p.mass < negligibleShare {
+		if masses[i] < negligibleShare {
 			continue
 		}
 		p.chol.SolveLowerTo(root, &lt)
-		m.Cov.AddTransGram(p.mass*shares[i], root)
+		m.Cov.AddTransGram(masses[i]*shares[i], root)
 		for j, v := range p.mean {
 			apart.Set(0, j, v-m.Mean[j])
 		}
-		m.Cov.AddTransGram(p.mass, apart)
+		m.Cov.AddTransGram(masses[i], apart)
 	}
 	return m, common, nil
 }

@@ -63,7 +63,7 @@ func NewSuccess(x *linalg.Dense) *Model {
 // NewSuccessRun starts a run on labels, as NewRun does; a model without tasks has one hypothesis
 // only.
 func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
-	s.Exact, s.Reversed, s.Besides = true, 0, nil
+	s.Exact, s.Reversed, s.Besides, s.OwnNoise = true, 0, nil, 0
 	s.NoTransferMass = s.SuccessNoTransfer
 	if len(m.tasks) == 0 {
 		s.NoTransferMass = 1
