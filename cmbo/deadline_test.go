@@ -34,7 +34,7 @@ func TestAskGoesOn(t *testing.T) {
 		}
 	}
 	want, _ := ask(context.Background)
-	got, tries := ask(func() context.Context { return testutil.Countdown(60) })
+	got, tries := ask(func() context.Context { return testutil.Countdown(20) })
 	require.Equal(t, want.X, got.X)
 	require.Greater(t, tries, 3)
 }

@@ -76,26 +76,12 @@ type Fitter struct {
 	found  []float64 // the maxima found, one after another
 	values []float64 // the objective there
 
-	searches []*search // the latest
-	search   *search   // this one, nil before its first evaluation
-	next     int       // evaluation of it
+	// What the search under way has evaluated, in order, or the latest that ctx ended, which goes on from there when it
+	// is asked for again. It is known by its priors and its first evaluation, in which the data are.
+	log    []float64   // of each evaluation the parameters, the gradient and the objective
+	logged []LogNormal // its priors
+	next   int         // where in log the next evaluation stands
 }
-
-// A search is what one has evaluated, in order: if ctx ended it, it goes on from there when it is asked for again.
-// It is known by the priors and its first evaluation, in which the data are.
-type search struct {
-	prior []LogNormal
-	log   []evaluation
-}
-
-// An evaluation is the value of the objective at x, with its gradient.
-type evaluation struct {
-	x, grad []float64
-	v       float64
-}
-
-// keptSearches is more than one proposal takes.
-const keptSearches = 16
 
 // Fit returns the hyperparameters θ of kernel k and the noise variance that
 // maximise the log posterior ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)² within the bounds of
@@ -152,6 +138,7 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 		if o.Evidence {
 			res.Evidence = math.Inf(-1)
 		}
+		f.log, f.next = nil, 0
 		return res, nil
 	}
 	np := k.NumParams()
@@ -168,11 +155,12 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 	if o.Evidence {
 		res.Evidence = res.LogPosterior - f.halfLogDet()
 	}
-	return res, ctx.Err()
+	if err := ctx.Err(); err != nil {
+		return res, err
+	}
+	f.log, f.next = nil, 0
+	return res, nil
 }
-
-// Forget drops what earlier searches have evaluated: those that ctx ended begin anew.
-func (f *Fitter) Forget() { f.searches, f.search = nil, nil }
 
 // hessianStep is the step in a logarithm with which gradients are differenced: its
 // square is far above their rounding, relative to what hyperparameters vary on.
@@ -349,7 +337,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 		f.lo[i], f.hi[i] = math.Log(p.Min), math.Log(p.Max)
 	}
 	f.kernel, f.noise = k, noise
-	f.found, f.values, f.search = f.found[:0], f.values[:0], nil
+	f.found, f.values, f.next = f.found[:0], f.values[:0], 0
 	if f.fn == nil {
 		f.fn, f.stop = f.objective, f.known
 	}
@@ -375,37 +363,26 @@ func (f *Fitter) start(index int, seed uint64) {
 	}
 }
 
-// objective is the negative log posterior with its gradient, from what the search has evaluated as far as that goes.
+// objective is the negative log posterior with its gradient, from the log as far as that goes.
 func (f *Fitter) objective(x, grad []float64) float64 {
-	if f.search != nil && f.next < len(f.search.log) {
-		if e := &f.search.log[f.next]; slices.Equal(e.x, x) {
-			f.next++
-			copy(grad, e.grad)
-			return e.v
-		}
-		f.search.log = f.search.log[:f.next]
+	n := len(x)
+	if e := f.log[f.next:]; f.next > 0 && len(e) > 0 && slices.Equal(e[:n], x) {
+		f.next += 2*n + 1
+		copy(grad, e[n:2*n])
+		return e[2*n]
 	}
 	if f.ctx.Err() != nil {
 		return math.NaN()
 	}
 	v := f.evaluate(x, grad)
-	e := evaluation{slices.Clone(x), slices.Clone(grad), v}
-	if f.search != nil {
-		f.search.log = append(f.search.log, e)
-		f.next++
-		return v
+	if f.next > 0 || len(f.log) == 0 || !slices.Equal(f.logged, f.prior) ||
+		!slices.Equal(f.log[:n], x) || !slices.Equal(f.log[n:2*n], grad) || f.log[2*n] != v {
+		f.log = append(append(append(f.log[:f.next], x...), grad...), v)
 	}
-	same := func(s *search) bool {
-		first := &s.log[0]
-		return first.v == v && slices.Equal(first.x, x) && slices.Equal(first.grad, grad) && slices.Equal(s.prior, f.prior)
+	if f.next == 0 {
+		f.logged = append(f.logged[:0], f.prior...)
 	}
-	i := slices.IndexFunc(f.searches, same)
-	if i < 0 {
-		f.searches = append(f.searches, &search{slices.Clone(f.prior), []evaluation{e}})
-		f.searches = f.searches[max(len(f.searches)-keptSearches, 0):]
-		i = len(f.searches) - 1
-	}
-	f.search, f.next = f.searches[i], 1
+	f.next += 2*n + 1
 	return v
 }
 

@@ -166,6 +166,10 @@ type Fits struct {
 	Fitter Fitter
 
 	known map[int]Hyper // by number of observations
+	// What the searches of a fit to doneOf observations found before ctx ended it, in their order, which the next call
+	// takes from there by turns.
+	done         []Hyper
+	doneOf, turn int
 
 	x          linalg.Dense // a copy of the latest observations
 	raw, given []float64    // their values, and noise variances
@@ -184,6 +188,9 @@ func (f *Fits) Keep(x *linalg.Dense, raw, given []float64) (same int) {
 	f.x.Copy(x)
 	f.raw, f.given = append(f.raw[:0], raw...), append(f.given[:0], given...)
 	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > same })
+	if f.doneOf > same {
+		f.done = nil
+	}
 	return same
 }
 
@@ -206,10 +213,14 @@ func (f *Fits) At(
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
 	f.Fitter.Evidence = f.Other != nil || f.Shares != nil
-	h, err := f.Fitter.Fit(ctx, f.Template, x, y, variances, f.Noise, seed)
+	if f.doneOf != count {
+		f.done = nil
+	}
+	f.doneOf, f.turn = count, 0
+	h, err := f.search(ctx, f.Template, x, y, variances, seed)
 	if err == nil && f.Other != nil {
 		var o Hyper
-		if o, err = f.Fitter.Fit(ctx, f.Other, x, y, variances, f.Noise, seed); err == nil && o.Evidence > h.Evidence {
+		if o, err = f.search(ctx, f.Other, x, y, variances, seed); err == nil && o.Evidence > h.Evidence {
 			h = o
 		}
 	}
@@ -223,8 +234,22 @@ func (f *Fits) At(
 		f.known = make(map[int]Hyper)
 	}
 	f.known[count] = h
-	f.Fitter.search.Forget()
+	f.done = nil
 	return h, nil
+}
+
+// search is the next search of a fit.
+func (f *Fits) search(
+	ctx context.Context, form kernel.Kernel, x *linalg.Dense, y, variances []float64, seed uint64,
+) (h Hyper, err error) {
+	if f.turn == len(f.done) {
+		if h, err = f.Fitter.Fit(ctx, form, x, y, variances, f.Noise, seed); err != nil {
+			return h, err
+		}
+		f.done = append(f.done, h)
+	}
+	f.turn++
+	return f.done[f.turn-1], nil
 }
 
 // look returns h, or what was fitted in the view of the values that has more evidence.
@@ -235,7 +260,7 @@ func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, 
 		if view == (View{}) {
 			continue
 		}
-		o, err := f.Fitter.Fit(ctx, form, x, z, nil, f.Noise, seed)
+		o, err := f.search(ctx, form, x, z, nil, seed)
 		if err != nil {
 			return h, err
 		}
