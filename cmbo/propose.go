@@ -22,9 +22,9 @@ import (
 // cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
 // and N candidates, the default O(t N) for candidates that it knows.
 //
-// Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, to 100
-// values in .05 s of a core, to 200 or more in .4 s (measured once, in ten dimensions). A fit that ctx
-// ends is taken up where it was by the next call, which proposes what one call would have.
+// Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, which takes
+// most of such a call. A fit that ctx ends is taken up where it was by the next call, which proposes what
+// one call would have.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {
