@@ -41,6 +41,9 @@ func SnapshotState(b []byte) []byte {
 	return b[i+len(`"state":`) : j]
 }
 
+// ViewShares are the views that a run without a past chooses from.
+var ViewShares = &viewShares
+
 // NewSurrogate returns the model of a run over a space, for a suite outside.
 func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 	c, err := newRunConfig(opts)

@@ -15,7 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var noPastRuns = flag.Int("nopast", 6, "runs on each problem of TestWithoutPastBesideRandom, and of TestPlateau")
+var (
+	noPastRuns = flag.Int("nopast", 6, "runs on each problem of TestWithoutPastBesideRandom, and of TestPlateau")
+	design     = flag.Int("design", 5, "points of its initial design")
+	noViews    = flag.Bool("noviews", false, "its models see values as they are")
+)
 
 // A trialled function is to be maximised; ok is false where its evaluation fails.
 type trialled func(x []float64) (y float64, ok bool)
@@ -103,9 +107,13 @@ func soloProblems() []soloProblem {
 // A run without a past is behind random search on none of the problems by more than its runs
 // leave in doubt, neither in the first evaluations nor in all of them: the mean difference of
 // the areas under the curves of regret, a share of the range, is at most two standard errors, and
-// a thousandth where areas are next to nothing. A design of three points fails it.
+// a thousandth where areas are next to nothing.
 func TestWithoutPastBesideRandom(t *testing.T) {
 	testutil.SkipShort(t, "it compares areas")
+	if *noViews {
+		defer func(shares []float64) { *cmbo.ViewShares = shares }(*cmbo.ViewShares)
+		*cmbo.ViewShares = nil
+	}
 	const budget, early, others = 40, 15, 100
 	for _, p := range soloProblems() {
 		t.Run(p.name, func(t *testing.T) {
@@ -142,7 +150,7 @@ func TestWithoutPastBesideRandom(t *testing.T) {
 					}
 					return best[1:]
 				}
-				o := newOptimizer(t, s, cmbo.WithSeed(uint64(run+1)), cmbo.WithCandidateCounts(300, 100))
+				o := newOptimizer(t, s, cmbo.WithSeed(uint64(run+1)), cmbo.WithCandidateCounts(300, 100), cmbo.WithInitial(*design))
 				curves := [][]float64{curve(func() (float64, bool) {
 					trial, err := o.Ask(ctx)
 					require.NoError(t, err)
