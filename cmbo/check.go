@@ -180,9 +180,6 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 		if tasks, err = l.checkTasks(s, tasks); err != nil {
 			return nil, err
 		}
-		if err := checkSpellings(tasks); err != nil {
-			return nil, err
-		}
 		report := &CheckReport{Apart: apartOutputs(tasks)}
 		if report.notes, err = c.declare(tasks); err != nil {
 			return nil, err

@@ -140,7 +140,8 @@ func DecodePrior(r io.Reader) (*Prior, error) {
 
 // PriorLimits bound what decoding a prior may take, for whoever does not trust its source: an
 // encoded task of n observations in one coordinate has 16n bytes, and its process takes 8n² bytes
-// of memory and n³/3 multiplications. A field of 0 stands for its default.
+// of memory and n³/3 multiplications. Totals count a task again for each output that it has and, where
+// some failed, for what became of its evaluations. A field of 0 stands for its default.
 type PriorLimits struct {
 	// Bytes is the encoded length: 256 MiB.
 	Bytes int64
@@ -150,7 +151,7 @@ type PriorLimits struct {
 	TaskRows int
 	// TotalRows is the number of observations of all tasks: 200,000.
 	TotalRows int
-	// Points is the size of the index set: 4,000.
+	// Points is the size of the index set, and of a task too: 4,000.
 	Points int
 	// Entries is the number of entries of all tasks' covariance matrices, the
 	// squares of their observations: 256 Mi, which take 2 GiB.
@@ -262,15 +263,6 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 		if p.success, err = hierarchy.Decode(d, space.Dim(), settings); err != nil {
 			return nil, err
 		}
-		valued := make(map[string]bool)
-		for _, t := range p.told {
-			valued[t.id] = true
-		}
-		for _, t := range p.success.Tasks() {
-			if !valued[t.ID] && !slices.Contains(t.Z, hierarchy.Failed) {
-				d.Fail("task %q has neither values nor failures", t.ID)
-			}
-		}
 	}
 	if err := p.decodeOutputs(d); err != nil {
 		return nil, err
@@ -278,6 +270,10 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if err := p.decodeCurves(d); err != nil {
 		return nil, err
 	}
+	if _, err := c.checkTasks(space, p.Tasks()); err != nil {
+		return nil, err
+	}
+	p.curves = p.learnCurves()
 	return p, nil
 }
 

@@ -171,13 +171,40 @@ func TestPriorRefusesValues(t *testing.T) {
 	other := slices.Concat(b[:at+label], bits(1), b[at+label+8:])
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
-	require.ErrorContains(t, err, `task "crashed" has neither values nor failures`)
+	require.ErrorContains(t, err, `task "crashed": no observations`)
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, []byte("\acrashed"), []byte("\x00"), 1))))
 	require.ErrorContains(t, err, `task 1 has 1 points and the ID ""`)
 	p, err := cmbo.DecodePrior(bytes.NewReader(b))
 	require.NoError(t, err)
 	_, _, err = p.Adopt(ctx, box, cmbo.Changes{}, cmbo.WithIndexPoints(3))
 	require.NoError(t, err, "the largest value that is legal stays so")
+}
+
+// TestPriorRefusesTasks: what no Learn takes is no prior's, and no two encodings are of one prior.
+func TestPriorRefusesTasks(t *testing.T) {
+	box, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	tasks := make([]cmbo.Task, 3)
+	for i := range tasks {
+		tasks[i] = cmbo.Task{ID: fmt.Sprint("t", i), X: [][]float64{{0.1}, {0.5}}, Y: []float64{1, 2.5},
+			Context: cmbo.Context{"aa": 1.5 + float64(i), "bb": 1.0}}
+	}
+	text := func(name string, v float64) string {
+		return name + "\x01" + string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
+	}
+	for _, c := range []struct{ was, is, why string }{
+		{"\x02aa\x02bb", "\x02bb\x02aa", `a name "aa" after "bb"`},
+		{"\x02aa\x02bb", "\x02bb\x02bb", `a name "bb" after "bb"`},
+		{"\x02aa\x02bb", "\x02a\n\x02bb", "its name has a control character"},
+		{text("\x02bb", 2.5), "\x02bb\x00\aanumber", `descriptor "aa" is "anumber", and in task "t0" it is 1.5`},
+		{text("", 2.5)[1:], text("", -2.5)[1:], "value -2.5 is not positive"},
+	} {
+		b := encode(t, learn(t, box, tasks, cmbo.WithIndexPoints(3), cmbo.WithPositiveValues()))
+		require.True(t, bytes.Contains(b, []byte(c.was)), "%q", c.was)
+		_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.ReplaceAll(b, []byte(c.was), []byte(c.is)))))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, c.why)
+	}
 }
 
 // TestPriorLimits: each limit refuses what is one beyond it, by name, before any
@@ -211,8 +238,12 @@ func TestPriorLimits(t *testing.T) {
 			require.Less(t, after.TotalAlloc-before.TotalAlloc, uint64(8*300*300), tt.name)
 		}
 	}
+	tasks[0].Outputs = map[string][]float64{"seconds": tasks[0].Y}
+	again := encode(t, learn(t, list, tasks, cmbo.WithIndexPoints(12)))
+	_, err := cmbo.PriorLimits{TotalRows: 379}.Decode(ctx, bytes.NewReader(again))
+	require.ErrorContains(t, err, "5 tasks, each output's counted again, have 380 observations; the limit is 379")
 	const most, mostInt = int64(math.MaxInt64), math.MaxInt
-	_, err := cmbo.PriorLimits{
+	_, err = cmbo.PriorLimits{
 		Bytes: most, Tasks: mostInt, TaskRows: mostInt, TotalRows: mostInt, Points: mostInt, Entries: most,
 	}.Decode(ctx, bytes.NewReader(b))
 	require.NoError(t, err)

@@ -57,10 +57,7 @@ func (c *learnConfig) learn(ctx context.Context, s *Space, tasks []Task) (*Prior
 }
 
 func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {
-	if _, err := space.CheckTasks(s, tasks); err != nil { // equal IDs, too
-		return nil, err
-	}
-	if err := checkSpellings(tasks); err != nil { // of those that are not kept, too
+	if _, err := c.checkTasks(s, tasks); err != nil { // of those that are not kept, too
 		return nil, err
 	}
 	l := &Learner{config: c, space: s, kept: new(keptTasks)}
@@ -102,12 +99,6 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 			k.Context = nil // which a prior does not keep of failures alone
 			t.takeOutputs(&k, nil, failed)
 		}
-	}
-	if err := checkContexts(tasks); err != nil {
-		return nil, err
-	}
-	if err := checkSpellings(tasks); err != nil {
-		return nil, err
 	}
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })

@@ -33,10 +33,10 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 // and 1,000 of failures alone. If these are all, the prior is that of [Learn], given them in
 // the order of their IDs, t10 before t2. Else each further pass is one step of EM for the
 // moments of the population. A pass may be divided among learners ([Learner.Shard]): neither
-// order nor division changes a bit of the prior. A learner holds the sample and, on I index
-// points, 16 I² bytes, and serves one goroutine at a time. It may stay in its first pass, stored by
-// [Learner.Encode] with its options, and be added to for ever: after each run Add its task, and call
-// Prior without EndPass.
+// order nor division changes a bit of the prior. A learner holds the sample and, in a later pass,
+// 32 I² bytes on I index points and to add tasks of n observations up to 20 I² + 16 n² more. It serves
+// one goroutine at a time. It may stay in its first pass, stored by [Learner.Encode] with its options,
+// and be added to for ever: after each run Add its task, and call Prior without EndPass.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -75,7 +75,7 @@ func (l *Learner) made() error {
 // among those kept, and in a later pass with [ErrNumerical] if what the task adds is beyond
 // the range of the sums or its covariance is singular: the task is left out, by each learner
 // that it is given to, and the learner can go on. Equal IDs of tasks that were not kept are
-// not noticed. It takes O(n) time in the first pass, O(n³ + 16 n I + I²) in the others.
+// not noticed. It takes O(n) time in the first pass, O(n³ + 32 n I + I²) in the others.
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
 
 func (l *Learner) add(task Task) error {
@@ -361,8 +361,7 @@ func (a *keptTask) compare(b *keptTask) int {
 	return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.task.ID, b.task.ID))
 }
 
-// add keeps a task that space.CheckTasks returned, whose Context is a copy, if its draw is
-// small enough.
+// add keeps a task that space.CheckTasks returned if its draw is small enough.
 func (k *keptTasks) add(seed uint64, t Task) error {
 	one := keptTask{rng.Stream(seed, keptLabel+":"+t.ID).Uint64(), t}
 	list, other := &k.valued, &k.failing
@@ -371,25 +370,31 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	}
 	at, twice := one.search(*list)
 	if _, there := one.search(*other); twice || there {
-		return space.InTask(space.Errorf(ErrTask, "a task of this ID was added before"), t.ID)
+		return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), t.ID)
 	}
 	if at >= sampleTasks {
 		return nil
 	}
-	one.task.X, one.task.Failed = cloneRows(t.X), cloneRows(t.Failed)
-	one.task.Y, one.task.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
-	one.task.Curves = space.CloneCurves(t.Curves)
-	for _, c := range []*space.Columns{&one.task.Outputs, &one.task.FailedOutputs} {
-		*c = maps.Clone(*c)
-		for name, column := range *c {
-			(*c)[name] = slices.Clone(column)
-		}
-	}
+	one.task = cloneTask(t)
 	if len(*list) == sampleTasks {
 		*list = (*list)[:sampleTasks-1]
 	}
 	*list = slices.Insert(*list, at, one)
 	return nil
+}
+
+// cloneTask returns t with all but its parameters copied.
+func cloneTask(t Task) Task {
+	t.X, t.Failed = cloneRows(t.X), cloneRows(t.Failed)
+	t.Y, t.NoiseVariance = slices.Clone(t.Y), slices.Clone(t.NoiseVariance)
+	t.Curves, t.Context = space.CloneCurves(t.Curves), maps.Clone(t.Context)
+	for _, c := range []*space.Columns{&t.Outputs, &t.FailedOutputs} {
+		*c = maps.Clone(*c)
+		for name, column := range *c {
+			(*c)[name] = slices.Clone(column)
+		}
+	}
+	return t
 }
 
 func (a *keptTask) search(list []keptTask) (int, bool) {
@@ -404,7 +409,7 @@ func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
 	}
 	for _, b := range slices.Concat(o.valued, o.failing) {
 		if known[b.task.ID] {
-			return nil, space.InTask(space.Errorf(ErrTask, "both learners have a task of this ID"), b.task.ID)
+			return nil, space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), b.task.ID)
 		}
 	}
 	join := func(a, b []keptTask) []keptTask {
@@ -458,6 +463,9 @@ const batchTasks = 256
 
 // readPass adds tasks to shards, one a goroutine, and these to l.
 func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) error {
+	if tasks == nil {
+		return optionErrorf("a function to read tasks that returned nil")
+	}
 	workers := parallel.Workers(l.config.parallelism, batchTasks)
 	shards := make([]*Learner, workers)
 	for i := range shards {
@@ -471,10 +479,10 @@ func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) er
 		return err
 	}
 	for t, err := range tasks {
-		if err != nil {
+		if err = cmp.Or(err, ctx.Err()); err != nil {
 			return err
 		}
-		if batch = append(batch, t); len(batch) == batchTasks {
+		if batch = append(batch, cloneTask(t)); len(batch) == batchTasks {
 			if err := add(); err != nil {
 				return err
 			}

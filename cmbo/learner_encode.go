@@ -224,7 +224,7 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 
 // decodeColumns reads columns of n values, nil for none.
 func decodeColumns(d *codec.Decoder, n int) (c space.Columns) {
-	for _, name := range d.Texts() {
+	for _, name := range d.Names() {
 		if d.Err != nil {
 			return nil // names take less than their columns
 		}
@@ -258,7 +258,7 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 		if d.Err != nil {
 			return d.Err
 		}
-		checked, err := space.CheckTasks(l.space, []Task{t})
+		checked, err := l.config.checkTasks(l.space, []Task{t})
 		if err != nil {
 			return err
 		}

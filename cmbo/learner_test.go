@@ -2,6 +2,7 @@ package cmbo_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"iter"
@@ -287,11 +288,11 @@ func TestLearnerRefuses(t *testing.T) {
 		"directions":                       newLearner(t, cube, append(small(), cmbo.WithMinimize())...),
 		"kernels":                          newLearner(t, cube, append(small(), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...),
 		"a learner and itself":             l,
-		"both learners have a task":        merged(t, l.Shard(), mustTask(kept)),
+		"two tasks have this ID":           merged(t, l.Shard(), mustTask(kept)),
 		", or none":                        nil,
 	} {
 		err := l.Merge(o)
-		if why == "both learners have a task" {
+		if why == "two tasks have this ID" {
 			require.ErrorIs(t, err, cmbo.ErrTask)
 		} else {
 			require.ErrorIs(t, err, cmbo.ErrLearners)
@@ -343,6 +344,64 @@ func TestLearnerRefuses(t *testing.T) {
 		return func(yield func(cmbo.Task, error) bool) { yield(cmbo.Task{}, errors.ErrUnsupported) }
 	})
 	require.ErrorIs(t, err, errors.ErrUnsupported)
+}
+
+// TestLearnFromReaders: what a reader yields is copied, it is not asked on when the context is done, and one that
+// returns nothing to read is the caller's mistake.
+func TestLearnFromReaders(t *testing.T) {
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	want, err := cmbo.LearnFrom(ctx, cube, each(past(9)), small()...)
+	require.NoError(t, err)
+	done, cancel := context.WithCancel(ctx)
+	asked := 0
+	read := func() iter.Seq2[cmbo.Task, error] {
+		return func(yield func(cmbo.Task, error) bool) {
+			var x [][]float64
+			var y []float64
+			for _, k := range past(9) {
+				x, y = append(x[:0], k.X...), append(y[:0], k.Y...)
+				k.X, k.Y = x, y
+				if asked++; asked > 12 {
+					cancel()
+				}
+				if !yield(k, nil) {
+					return
+				}
+			}
+		}
+	}
+	got, err := cmbo.LearnFrom(done, cube, read, small()...)
+	require.NoError(t, err)
+	require.Equal(t, digest(t, want), digest(t, got))
+	_, err = cmbo.LearnFrom(done, cube, read, small()...)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 13, asked)
+	_, err = cmbo.LearnFrom(ctx, cube, func() iter.Seq2[cmbo.Task, error] { return nil })
+	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+// TestManyTasksAreHeldAgainstEachOther: what two tasks exclude is found in those that are not kept, too, whatever the
+// seed, and in a single task before a learner has it.
+func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
+	fewKept(t, 3)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := past(9)
+	for i := range tasks {
+		tasks[i].Context = cmbo.Context{"height": i}
+	}
+	tasks[7].Context = cmbo.Context{"height": "seven"}
+	for seed := range uint64(5) {
+		_, err := cmbo.Learn(ctx, cube, tasks, append(small(), cmbo.WithSeed(seed))...)
+		require.ErrorIs(t, err, cmbo.ErrTask)
+		require.ErrorContains(t, err, `task "run-000007": descriptor "height" is "seven"`)
+	}
+	l := newLearner(t, cube)
+	tasks[1].Outputs = space.Columns{"Seconds": tasks[1].Y, "seconds": tasks[1].Y}
+	require.ErrorIs(t, l.Add(tasks[1]), cmbo.ErrTask)
+	_, err = l.Prior(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 }
 
 func mustTask(id string) cmbo.Task {

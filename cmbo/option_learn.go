@@ -6,8 +6,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 )
 
-// WithIndexPoints sets the largest size of the index set, on which the prior learns its
-// moments and keeps 4 I² bytes; the default is 500. It is chosen among what past tasks have tried,
+// WithIndexPoints sets the largest size of the index set, on which the prior learns its moments and
+// keeps 24 I² bytes, 4 I² encoded; the default is 500. It is chosen among what past tasks have tried,
 // and a space's list of candidates serves for that alone. See [Learn] for what a prior costs.
 func WithIndexPoints(n int) LearnOption {
 	return option{id: "WithIndexPoints", learn: func(c *learnConfig) error {

@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 
@@ -45,9 +46,10 @@ func (c *runConfig) checkValue(y float64) error {
 	return err
 }
 
-// checkTasks is [space.CheckTasks] that reports values which the options exclude, too.
+// checkTasks is [space.CheckTasks] that reports names and values which tasks of one Learn or the options exclude, too.
 func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	tasks, err := space.CheckTasks(s, tasks)
+	err = cmp.Or(err, checkContexts(tasks), checkSpellings(tasks))
 	if err != nil || !c.positive {
 		return tasks, err
 	}

@@ -172,7 +172,7 @@ func (j *job) tell(ctx context.Context, w io.Writer) error {
 	if err != nil {
 		return fmt.Errorf("no prior was made, of no good task: %w", err)
 	}
-	p, err := cmbo.DecodePrior(bytes.NewReader(b))
+	p, err := own.Decode(ctx, bytes.NewReader(b))
 	if err != nil {
 		return err
 	}

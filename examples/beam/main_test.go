@@ -157,6 +157,19 @@ func TestPipeline(t *testing.T) {
 	require.Contains(t, out.String(), "digest "+want+"\n")
 }
 
+// TestLongTask: what the job wrote is read back, though a stranger's prior of as many rows would be refused.
+func TestLongTask(t *testing.T) {
+	var lines strings.Builder
+	for k := range 2001 {
+		fmt.Fprintf(&lines, `{"task":"long","config":{"lr":%g,"depth":%d},"value":%d}`+"\n", math.Pow(10, -float64(k%20)/5), 1+k%8, k%17)
+	}
+	name := filepath.Join(t.TempDir(), "long.jsonl")
+	require.NoError(t, os.WriteFile(name, []byte(lines.String()), 0o644))
+	var out bytes.Buffer
+	require.NoError(t, newJob(t, name).run(context.Background(), &out))
+	require.Contains(t, out.String(), "prior of 1 tasks")
+}
+
 // TestFailuresAreRetried: workers that die in the middle of a pass, after they have added
 // tasks, add them once.
 func TestFailuresAreRetried(t *testing.T) {

@@ -7,6 +7,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"reflect"
 	"slices"
 	"strings"
@@ -111,6 +112,11 @@ func (f *taskFn) ProcessElement(ctx context.Context, id string, next func(*strin
 	return nil
 }
 
+// own are the limits of what the job itself wrote: none.
+var own = cmbo.PriorLimits{
+	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt, Entries: math.MaxInt64,
+}
+
 // A shard is a learner on its way, with the tasks that it could not add.
 type shard struct {
 	space   []byte
@@ -148,7 +154,7 @@ func decodeShard(b []byte) (*shard, error) {
 		err = json.Unmarshal(refused, &s.refused)
 	}
 	if err == nil {
-		s.learner, err = cmbo.DecodeLearner(space, bytes.NewReader(b))
+		s.learner, err = own.DecodeLearner(context.Background(), space, bytes.NewReader(b))
 	}
 	return s, err
 }
@@ -166,7 +172,7 @@ func (s *Settings) load(ctx context.Context, before string) (*cmbo.Learner, erro
 	if err != nil {
 		return nil, err
 	}
-	return cmbo.DecodeLearner(space, bytes.NewReader(b))
+	return own.DecodeLearner(ctx, space, bytes.NewReader(b))
 }
 
 // learnFn is a pass: each worker adds to shards of the learner before it, and these are

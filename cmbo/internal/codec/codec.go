@@ -150,8 +150,8 @@ func (d *Decoder) AddRows(id string, observations int) {
 	n := int64(observations)
 	d.tasks, d.rows, d.entries = d.tasks+1, d.rows+n, d.entries+n*n
 	d.Within("TaskRows", n, int64(d.Limits.TaskRows), "task %q has %d observations", id, n)
-	d.Within("TotalRows", d.rows, int64(d.Limits.TotalRows), "the first %d tasks have %d observations", d.tasks, d.rows)
-	d.Within("Entries", d.entries, d.Limits.Entries, "the covariance matrices of the first %d tasks have %d entries", d.tasks, d.entries)
+	d.Within("TotalRows", d.rows, int64(d.Limits.TotalRows), "%d tasks, each output's counted again, have %d observations", d.tasks, d.rows)
+	d.Within("Entries", d.entries, d.Limits.Entries, "the covariance matrices of %d tasks, each output's counted again, have %d entries", d.tasks, d.entries)
 }
 
 // Fail records trouble, unless there was some before.
@@ -238,6 +238,17 @@ func (d *Decoder) Texts() []string {
 	var v []string
 	for range d.Count(1) {
 		v = append(v, d.Text())
+	}
+	return v
+}
+
+// Names reads the names of a map, which rise, and fails at two that do not.
+func (d *Decoder) Names() []string {
+	v := d.Texts()
+	for i := range v[:max(len(v), 1)-1] {
+		if v[i] >= v[i+1] {
+			d.Fail("a name %q after %q", v[i+1], v[i])
+		}
 	}
 	return v
 }
@@ -416,7 +427,7 @@ func (e *Encoder) Context(c map[string]any) {
 // Context reads descriptors, nil for none.
 func (d *Decoder) Context() map[string]any {
 	var c map[string]any
-	for _, name := range d.Texts() {
+	for _, name := range d.Names() {
 		if c == nil {
 			c = make(map[string]any)
 		}

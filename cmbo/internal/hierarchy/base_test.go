@@ -131,6 +131,7 @@ func TestBaseOfFewValues(t *testing.T) {
 		all[i].Noise = []float64{0.9, 0.9}
 	}
 	s.FewValues = 8
+	all[0] = all[0].WithFailed(uniform(r, 2, 3)) // whose noise is given, too
 	b, err := fitBase(ctx, all, &s)
 	require.NoError(t, err)
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "it is given")

@@ -32,7 +32,7 @@ func LabelledTask(id string, ok, failed *linalg.Dense) Task {
 	return Task{ID: id, X: points.Join(ok, failed), Z: z, Scale: 1}
 }
 
-// WithFailed returns a task of values with points that failed, which count as its least value: a
+// WithFailed returns a task of values with points that failed, which count as its least value, with its noise: a
 // region that no value came from would otherwise be expected to be as good as the mean. Shift and
 // scale stay those of the values told. A run has the values that it was told and no others.
 func (t Task) WithFailed(x *linalg.Dense) Task {
@@ -40,9 +40,10 @@ func (t Task) WithFailed(x *linalg.Dense) Task {
 	if k == 0 || len(t.Z) == 0 {
 		return t
 	}
-	t.Z = append(slices.Clone(t.Z), slices.Repeat([]float64{slices.Min(t.Z)}, k)...)
+	least := slices.Index(t.Z, slices.Min(t.Z))
+	t.Z = append(slices.Clone(t.Z), slices.Repeat(t.Z[least:least+1], k)...)
 	if t.Noise != nil {
-		t.Noise = append(slices.Clone(t.Noise), make([]float64, k)...)
+		t.Noise = append(slices.Clone(t.Noise), slices.Repeat(t.Noise[least:least+1], k)...)
 	}
 	t.X, t.Failed = points.Join(t.X, x), k
 	return t
