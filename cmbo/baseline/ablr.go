@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -65,7 +66,7 @@ func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ab
 		for j := range obs {
 			logs = append(logs, theta[k+2*j+i])
 		}
-		to[0], to[1] = meanVariance(logs)
+		to[0], to[1] = stat.MeanVariance(logs)
 		to[1] = max(to[1], minPrecision)
 	}
 	return m, nil

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -53,11 +54,11 @@ func newUnitsPrior(obs []observations) unitsPrior {
 	var logs []float64
 	for _, o := range obs {
 		p.offset += o.Shift / k
-		if _, v := meanVariance(o.Z); v > 0 {
+		if _, v := stat.MeanVariance(o.Z); v > 0 {
 			logs = append(logs, math.Log(o.Scale))
 		}
 	}
-	p.logScale, p.logScaleVar = meanVariance(logs)
+	p.logScale, p.logScaleVar = stat.MeanVariance(logs)
 	p.logScaleVar = max((p.logScaleVar*float64(len(logs))+pseudoVar)/float64(len(logs)+1), minLogVar)
 	unit := math.Exp(p.logScale)
 	p.offsetVar = pseudoVar / (k + 1)
@@ -167,7 +168,7 @@ func (r *affineRun) infer(centre float64) {
 	lo, hi := centre-reach, centre+reach
 	if n > 1 {
 		// The deviation of what the prior mean does not say is near that of s.
-		_, spread := meanVariance(r.d.Y)
+		_, spread := stat.MeanVariance(r.d.Y)
 		if spread *= (r.scale / r.unit) * (r.scale / r.unit); spread > 0 {
 			l := math.Log(spread) / 2
 			lo, hi = min(lo, l-1.5), max(hi, l+2)

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -215,8 +216,8 @@ func (r *gc3pRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return err
 	}
 	z := cmbo.Copula.Apply(d.Y)
-	y, _ := meanVariance(d.Y)
-	at, _ := meanVariance(z)
+	y, _ := stat.MeanVariance(d.Y)
+	at, _ := stat.MeanVariance(z)
 	r.best, r.scale = r.top(z), unit(d.Y, z)
 	r.shift = y - r.scale*at
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -82,7 +83,7 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 	for _, t := range tasks {
 		all = append(all, t.Z...)
 	}
-	mean, variance := meanVariance(all)
+	mean, variance := stat.MeanVariance(all)
 	if !(variance > 0) {
 		variance = 1
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/optim"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -146,7 +147,7 @@ func TestHyperBOWithOneTaskIsMaximumLikelihood(t *testing.T) {
 	for i, z := range obs[0].Z {
 		resid[i] = z - mean
 	}
-	_, variance := meanVariance(obs[0].Z)
+	_, variance := stat.MeanVariance(obs[0].Z)
 	flat := func(lo, hi float64) gaussian.LogNormal {
 		return gaussian.LogNormal{Mean: 0, SD: math.Inf(1), Min: lo, Max: hi}
 	}
@@ -222,7 +223,7 @@ func TestPretrainWithoutAStart(t *testing.T) {
 	obs[0].X.Set(0, 0, math.NaN())
 	p, err := pretrain(ctx, k, obs, &config{seed: 1, workers: 1})
 	require.NoError(t, err)
-	_, v := meanVariance(obs[0].Z)
+	_, v := stat.MeanVariance(obs[0].Z)
 	require.InEpsilon(t, 0.01*v, p.NoiseVariance, 1e-12)
 	require.InEpsilon(t, v, p.Kernel.Eval([]float64{0, 0}, []float64{0, 0}), 1e-12)
 }

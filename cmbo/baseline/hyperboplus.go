@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -48,7 +49,7 @@ func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *confi
 		}
 		noises = append(noises, s.h.NoiseVariance)
 	}
-	m.mean, m.sd = meanVariance(consts)
+	m.mean, m.sd = stat.MeanVariance(consts)
 	m.sd = math.Sqrt(m.sd)
 	m.length, m.variance, m.noise = fitGamma(lengths), fitGamma(variances), fitGamma(noises)
 	return m, nil
@@ -85,10 +86,7 @@ func (m *hyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
 			theta[1+i] = clip(m.length.draw(src), minLength, maxLength)
 		}
 		noise := math.Exp(clip(m.noise.draw(src), minNoise, maxNoise))
-		k, err := m.template.WithParams(theta)
-		if err != nil {
-			k = m.template // not for parameters within the bounds
-		}
+		k, _ := m.template.WithParams(theta) // within their bounds all are taken
 		r.members = append(r.members, newPriorRun(m.dim, seed, gp.FromKernel{Kernel: k, Mean: mean}, noise))
 	}
 	return r

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -45,7 +46,7 @@ func TestGammaLaw(t *testing.T) {
 		for i := range v {
 			v[i] = want.draw(r)
 		}
-		m, variance := meanVariance(v)
+		m, variance := stat.MeanVariance(v)
 		mu, va := want.shape*want.scale, want.shape*want.scale*want.scale
 		kurt := 6/want.shape + 2
 		require.InDelta(t, mu, m, 5*math.Sqrt(va/n))

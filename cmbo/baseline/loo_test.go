@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -137,7 +138,7 @@ func TestNormals(t *testing.T) {
 	rows := z.get(130)
 	require.Equal(t, first, rows[1][17])
 	for i := range 130 {
-		m, v := meanVariance(rows[i])
+		m, v := stat.MeanVariance(rows[i])
 		// One point in each 1/1024 of the unit interval.
 		require.InDelta(t, 0, m, 0.01)
 		require.InDelta(t, 1, v, 0.02)

@@ -2,7 +2,9 @@ package baseline
 
 import (
 	"context"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -113,15 +115,7 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 
 // sameInputs reports whether there are several sources, all recorded at the same points.
 func sameInputs(sources []*source) bool {
-	for _, s := range sources {
-		if len(s.recorded) != len(sources[0].recorded) {
-			return false
-		}
-		for point := range s.recorded {
-			if _, ok := sources[0].recorded[point]; !ok {
-				return false
-			}
-		}
-	}
-	return len(sources) > 1
+	return len(sources) > 1 && !slices.ContainsFunc(sources, func(s *source) bool {
+		return !maps.EqualFunc(s.recorded, sources[0].recorded, func(_, _ float64) bool { return true })
+	})
 }

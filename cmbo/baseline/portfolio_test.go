@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -129,7 +130,7 @@ func TestPortfolioPredictsTheRest(t *testing.T) {
 					}
 				}
 				if known != nil {
-					f[j], _ = meanVariance(known)
+					f[j], _ = stat.MeanVariance(known)
 				}
 			}
 			return f

@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -30,7 +31,7 @@ func (r *randomRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 	if err := r.ready(ctx, x, mean, sd); err != nil {
 		return err
 	}
-	m, v := meanVariance(r.d.Y)
+	m, v := stat.MeanVariance(r.d.Y)
 	if len(r.d.Y) == 0 {
 		v = 1
 	}
@@ -51,18 +52,4 @@ func (r *randomRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, _
 		dst[i] = src.Float64()
 	}
 	return nil
-}
-
-// meanVariance returns the mean and the population variance of v, 0 for none.
-func meanVariance(v []float64) (mean, variance float64) {
-	if len(v) == 0 {
-		return 0, 0
-	}
-	for _, x := range v {
-		mean += x / float64(len(v))
-	}
-	for _, x := range v {
-		variance += (x - mean) * (x - mean) / float64(len(v))
-	}
-	return mean, variance
 }

@@ -19,7 +19,8 @@ import (
 // learnScaMLGP learns ScaML-GP: the target's prior has the mean Σ_i w_i·μ_i and the covariance
 // Σ_i w_i²·Σ_i + k_t, where weights w_i ≥ 0, k_t and the noise have the highest posterior. See METHODS.md.
 var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, func(p *past, c *config, seed uint64) cmbo.Surrogate {
-	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p), found: make(map[int]scamlParams)}
+	r := &scamlRun{target: newTarget(p.dim, seed, c), view: newView(p), found: make(map[int]scamlParams),
+		tasks: make([]taskMoments, len(p.sources))}
 	r.forget = func(n int) {
 		for i := range r.tasks {
 			r.tasks[i].cut(n)
@@ -44,14 +45,13 @@ type scamlRun struct {
 }
 
 // Fit fits the weights where that is due and conditions on the data.
-func (r *scamlRun) Fit(ctx context.Context, d cmbo.Data) error {
+func (r *scamlRun) Fit(ctx context.Context, d cmbo.Data) (err error) {
 	if len(r.sources) == 0 {
 		return r.target.Fit(ctx, d)
 	}
 	if err := r.receive(d); err != nil {
 		return err
 	}
-	var err error
 	if r.p, err = r.paramsAt(ctx, len(d.Y)); err != nil {
 		return err
 	}
@@ -88,9 +88,6 @@ func (r *scamlRun) paramsAt(ctx context.Context, n int) (scamlParams, error) {
 
 // learn takes in the observations up to n.
 func (r *scamlRun) learn(ctx context.Context, n int) error {
-	if r.tasks == nil {
-		r.tasks = make([]taskMoments, len(r.sources))
-	}
 	return parallel.For(ctx, r.workers, len(r.tasks), func(_, i int) error {
 		for range n - len(r.tasks[i].mean) {
 			if err := r.tasks[i].add(ctx, r.sources[i], r.d.X); err != nil {

@@ -54,23 +54,17 @@ func learnPast(ctx context.Context, dim int, tasks []observations, c *config) (*
 	p := &past{dim: dim, workers: c.workers, sources: make([]*source, len(tasks))}
 	template := c.template(p.dim)
 	fitters := make([]gp.Fitter, parallel.Workers(c.workers, len(tasks)))
-	err := parallel.For(ctx, c.workers, len(tasks), func(w, i int) error {
+	return p, parallel.For(ctx, c.workers, len(tasks), func(w, i int) (err error) {
 		fitters[w].Priors = c.priors
-		var err error
 		p.sources[i], err = newSource(ctx, &fitters[w], template, tasks[i],
 			rng.Stream(c.seed, "baseline source: "+tasks[i].ID).Uint64())
 		return err
 	})
-	if err != nil {
-		return nil, err
-	}
-	return p, nil
 }
 
 func newSource(ctx context.Context, f *gp.Fitter, template kernel.Kernel, o observations,
-	seed uint64) (*source, error) {
-	s := &source{observations: o}
-	var err error
+	seed uint64) (s *source, err error) {
+	s = &source{observations: o}
 	if s.h, err = f.Fit(ctx, template, o.X, o.Z, o.Noise, math.NaN(), seed); err != nil {
 		return nil, sourceError(ctx, err, o.ID)
 	}
@@ -126,7 +120,7 @@ func column(m *linalg.Dense, j int) []float64 {
 func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*predictions, error) {
 	k, n := len(p.sources), points.Len(x)
 	s := &predictions{mean: make([][]float64, k), variance: make([][]float64, k)}
-	err := parallel.For(ctx, p.workers, k, func(_, i int) error {
+	return s, parallel.For(ctx, p.workers, k, func(_, i int) error {
 		if which != nil && !slices.Contains(which, i) {
 			return nil
 		}
@@ -138,10 +132,6 @@ func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 		s.mean[i], s.variance[i] = make([]float64, n), make([]float64, n)
 		return sourceError(ctx, f.Moments(ctx, s.mean[i], s.variance[i], x), src.ID)
 	})
-	if err != nil {
-		return nil, err
-	}
-	return s, nil
 }
 
 // meansAt returns the means of all sources at the rows of x, and what they have recorded there
@@ -203,12 +193,11 @@ func newEnsembleRun(p *past, c *config, seed uint64) *ensembleRun {
 }
 
 // Fit conditions the target's process and weighs the models.
-func (r *ensembleRun) Fit(ctx context.Context, d cmbo.Data) error {
+func (r *ensembleRun) Fit(ctx context.Context, d cmbo.Data) (err error) {
 	r.w = nil
 	if err := r.target.Fit(ctx, d); err != nil {
 		return err
 	}
-	var err error
 	r.w, err = r.weigh(ctx)
 	r.has = err == nil
 	return err

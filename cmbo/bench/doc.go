@@ -27,7 +27,7 @@
 // # The folder of an experiment
 //
 //	experiment.json    what was asked for, and of which tables
-//	runs.jsonl         a Record a line
+//	runs.jsonl         a Record a line, which names the program that made it
 //	failures.jsonl     a Failure a line, if there are any
 //
 // A line is written as soon as its run is done, so a process that is killed loses no more than the

@@ -101,7 +101,7 @@ func (x *execution) run(ctx context.Context, tuner Tuner, task *TableTask, run p
 		return nil, err
 	}
 	r.Space, r.Method, r.Acquisition = k.space, k.method, k.acquisition
-	r.Split, r.Task, r.Repeat = k.split, k.task, k.repeat
+	r.Split, r.Task, r.Repeat, r.Program = k.split, k.task, k.repeat, Program()
 	return r, nil
 }
 

@@ -83,14 +83,15 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 		return nil, err
 	}
 	want := &Settings{Version: storeVersion, Protocol: p.Protocol}
+	tried := map[string]bool{} // spaces
 	for _, t := range tables {
 		if err := t.check(); err != nil {
 			return nil, err
 		}
-		if slices.ContainsFunc(want.Tables, func(i TableInfo) bool { return i.Space == t.Space }) {
+		if tried[t.Space] {
 			return nil, fmt.Errorf("%w: two tables of space %q", cmbo.ErrOption, t.Space)
 		}
-		want.Tables = append(want.Tables, t.info())
+		want.Tables, tried[t.Space] = append(want.Tables, t.info()), true
 	}
 	models, err := p.models(tables)
 	if err != nil {
@@ -109,7 +110,7 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	err = parallel.For(ctx, e.Workers, len(open), func(_, i int) error { return x.make(ctx, open[i]) })
 	if err = errors.Join(err, s.close()); err == nil {
 		slices.SortFunc(x.failures, func(a, b Failure) int { return p.compare(a.key(), b.key()) })
-		err = s.finish(p.compare, x.failures)
+		err = s.finish(p.compare, x.failures, tried)
 	}
 	return &Outcome{x.progress, s.records, x.failures}, err
 }

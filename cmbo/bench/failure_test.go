@@ -76,6 +76,28 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 	}
 }
 
+// TestFailuresOfOtherTables: a call about one table keeps what could not be done on another one.
+func TestFailuresOfOtherTables(t *testing.T) {
+	dir, p := t.TempDir(), smallProtocol()
+	p.Methods = []string{"Random", "broken"}
+	run := func(m Method, tables ...*Table) []Failure {
+		e := &Experiment{Protocol: p, Catalogue: []Method{Methods()[0], m}}
+		_, err := e.Run(context.Background(), tables, dir)
+		require.NoError(t, err)
+		listed, _, err := readLines[Failure](filepath.Join(dir, failuresFile))
+		require.NoError(t, err)
+		return listed
+	}
+	toy := run(broken(false, ""), toyTable(8, 20))
+	require.Len(t, toy, 2)
+	require.Equal(t, toy, run(broken(true, ""), gridTable(9, 16)))
+	grid := gridTable(9, 16)
+	grid.Space = "another"
+	both := run(broken(false, ""), grid)
+	require.Len(t, both, 4)
+	require.Equal(t, toy, both[2:], "in order")
+}
+
 // TestKeep follows what is held in memory: a tuner as long as a batch uses it, no
 // more than keptTuners beyond that, and none that is not needed again.
 func TestKeep(t *testing.T) {

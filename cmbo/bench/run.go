@@ -2,10 +2,14 @@ package bench
 
 import (
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"math"
+	"os"
+	"runtime/debug"
 	"strconv"
+	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
 )
@@ -18,7 +22,7 @@ type AskTeller interface {
 }
 
 // A Record is what is kept of one run: a line of an experiment's runs.jsonl.
-// All of it follows from the table, the protocol and the seed.
+// All of it follows from the program, the table, the protocol and the seed.
 type Record struct {
 	Space       string `json:"space"`
 	Method      string `json:"method"`
@@ -26,6 +30,8 @@ type Record struct {
 	Split       int    `json:"split"`
 	Task        string `json:"task"`
 	Repeat      int    `json:"repeat"`
+	// Program is what [Program] said of the program that made the run.
+	Program string `json:"program,omitempty"`
 	// Rows are the rows of the task's table that were evaluated, the initial ones first.
 	Rows []int `json:"rows"`
 	// Regret is the normalised simple regret after the initial rows and after each query.
@@ -37,6 +43,24 @@ type Record struct {
 	Z     []float64 `json:"z,omitempty"`
 	LogSD []float64 `json:"log_sd,omitempty"`
 }
+
+// Program names the program that is running: the version of its main module, which says the revision where the build
+// recorded one, and the first digits of the SHA-256 of its executable, which is another one after any change of what
+// it does. It is "" where that cannot be read.
+func Program() string { return program() }
+
+var program = sync.OnceValue(func() string {
+	path, _ := os.Executable()
+	b, err := os.ReadFile(path)
+	if err != nil {
+		return ""
+	}
+	version := "(devel)"
+	if info, ok := debug.ReadBuildInfo(); ok {
+		version = info.Main.Version
+	}
+	return fmt.Sprintf("%s %.6x", version, sha256.Sum256(b))
+})
 
 // trace tunes a task: it tells the initial rows, then asks and tells budget times. The
 // Record says all but which run it is. Regrets are (max − best)/(max − min) over the task's whole
@@ -114,16 +138,12 @@ func (r *Record) predicted(y, mean, sd, noise, width float64) {
 	if !(sd > 0) || math.IsNaN(z) || math.IsInf(z, 0) || math.IsInf(logSD, 0) {
 		return
 	}
-	r.Z = append(r.Z, round5(z))
-	r.LogSD = append(r.LogSD, round5(logSD))
+	r.Z, r.LogSD = append(r.Z, round5(z)), append(r.LogSD, round5(logSD))
 }
 
 // round5 rounds to five significant digits.
 func round5(v float64) float64 {
-	r, err := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
-	if err != nil {
-		return v
-	}
+	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
 	return r
 }
 

@@ -209,9 +209,9 @@ func (s *store) close() error {
 }
 
 // finish brings the records into an order that follows from their keys, not from who made them
-// when, and writes them and the failures, or removes the list of these if there are none. The
-// store is closed.
-func (s *store) finish(order func(a, b runKey) int, failures []Failure) error {
+// when, and writes them and the failures, with those known of tables that were not tried again, or
+// removes the list of these if there are none. The store is closed.
+func (s *store) finish(order func(a, b runKey) int, failures []Failure, tried map[string]bool) error {
 	slices.SortFunc(s.records, func(a, b Record) int { return order(a.key(), b.key()) })
 	if s.dir == "" {
 		return nil
@@ -220,6 +220,9 @@ func (s *store) finish(order func(a, b runKey) int, failures []Failure) error {
 		return err
 	}
 	path := filepath.Join(s.dir, failuresFile)
+	known, _, _ := readLines[Failure](path)
+	failures = slices.Concat(failures, slices.DeleteFunc(known, func(f Failure) bool { return tried[f.Space] }))
+	slices.SortFunc(failures, func(a, b Failure) int { return order(a.key(), b.key()) })
 	if len(failures) > 0 {
 		return replaceFile(path, "", failures...)
 	}

@@ -107,22 +107,11 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 // counts as ratio 1, as the farthest does. If d_max is 0 all finite distances are, and they count
 // as ratio 0. Ratios lie in [0, 1], so no weight is more than e times another.
 func distanceWeights(d []float64) []float64 {
-	if len(d) == 0 {
-		return nil
-	}
-	top := maxFinite(d)
+	top := max(maxFinite(d), math.SmallestNonzeroFloat64)
 	w := make([]float64, len(d))
 	var sum float64
 	for i, v := range d {
-		ratio := 1.0
-		switch {
-		case math.IsInf(v, 1):
-		case top > 0:
-			ratio = v / top
-		default:
-			ratio = 0
-		}
-		w[i] = math.Exp(1 - ratio)
+		w[i] = math.Exp(1 - min(v/top, 1))
 		sum += w[i]
 	}
 	for i := range w {

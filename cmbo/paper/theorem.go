@@ -317,9 +317,6 @@ func (t *evaluation) estimateGaps(ctx context.Context, beta float64) ([]float64,
 // informationGain returns ½·ln det(I + D⁻½·K0·D⁻½), D the noise variances.
 func (r *Surrogate) informationGain() (float64, error) {
 	n := len(r.obs)
-	if n == 0 {
-		return 0, nil
-	}
 	k := linalg.NewSym(n, nil)
 	for i, e := range r.obs {
 		for j, f := range r.obs[:i+1] {
@@ -354,12 +351,7 @@ func (r *Surrogate) greedyGain(ctx context.Context, n int) (float64, error) {
 	whitened := make([][]float64, 0, n) // rows of L⁻¹·k0(chosen, x)
 	var gain float64
 	for range n {
-		best := 0
-		for k, v := range variance {
-			if v > variance[best] {
-				best = k
-			}
-		}
+		best := slices.Index(variance, slices.Max(variance))
 		gain += math.Log1p(variance[best]/r.noise) / 2
 		point := x.View(best, 0, 1, dim)
 		col := make([]float64, rows)

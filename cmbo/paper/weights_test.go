@@ -33,5 +33,4 @@ func TestDistanceWeights(t *testing.T) {
 		}
 		require.InDelta(t, 1, total, 1e-15)
 	}
-	require.Nil(t, distanceWeights(nil))
 }

@@ -119,9 +119,6 @@ type spender struct {
 	knows   int // the step from which on it knows the end of every curve, 0 for never
 }
 
-func median(int) rule      { return newMedianRule() }
-func halve(steps int) rule { return newHalving(steps) }
-
 var spenders = []spender{
 	{way: way{name: "full evaluations with transfer", transfer: true}},
 	{way: way{name: "full evaluations without transfer"}},
@@ -131,12 +128,12 @@ var spenders = []spender{
 	{way: way{name: "Report without transfer"}, advice: true},
 	{way: way{name: "Report and checkpoints with transfer", transfer: true}, advice: true, resumes: true},
 	{way: way{name: "Report and checkpoints without transfer"}, advice: true, resumes: true},
-	{way: way{name: "median rule with transfer", transfer: true}, rule: median},
-	{way: way{name: "median rule without transfer"}, rule: median},
-	{way: way{name: "ASHA's rule with transfer", transfer: true}, rule: halve},
-	{way: way{name: "ASHA's rule without transfer"}, rule: halve},
+	{way: way{name: "median rule with transfer", transfer: true}, rule: newMedianRule},
+	{way: way{name: "median rule without transfer"}, rule: newMedianRule},
+	{way: way{name: "ASHA's rule with transfer", transfer: true}, rule: newHalving},
+	{way: way{name: "ASHA's rule without transfer"}, rule: newHalving},
 	{way: way{name: "ASHA of random points", random: true}, asha: true},
-	{way: way{name: "median rule of random points", random: true}, rule: median},
+	{way: way{name: "median rule of random points", random: true}, rule: newMedianRule},
 	{way: way{name: "random search", random: true}},
 }
 

@@ -21,7 +21,7 @@ import (
 // A trial is stopped when its best value by a step is strictly worse than the median of the
 // completed trials' running means up to there.
 func TestMedianRule(t *testing.T) {
-	r := newMedianRule()
+	r := newMedianRule(0)
 	for trial, losses := range [][]float64{{3, 2, 1}, {1, 1, 1}} {
 		for k, l := range losses {
 			stop := r.stop(trial, k+1, l)
@@ -47,7 +47,7 @@ func TestMedianRule(t *testing.T) {
 // Of those that came to a rung the best quarter goes on, and until there are four the best.
 func TestHalvingRule(t *testing.T) {
 	h := newHalving(51)
-	require.Equal(t, []int{1, 4, 16}, h.rungs)
+	require.Equal(t, []int{1, 4, 16}, rungs(51))
 	require.Equal(t, []int{1, 4}, rungs(16))
 	for i, c := range []struct {
 		loss float64

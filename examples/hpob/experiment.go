@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -17,18 +19,16 @@ import (
 func (o *options) run(ctx context.Context, tables []*bench.Table, dir string,
 	stderr io.Writer) (*bench.Outcome, error) {
 	e := &bench.Experiment{Protocol: o.protocol, Workers: o.workers}
-	if !o.quiet {
-		began := time.Now()
-		last := began
-		e.Progress = func(p bench.Progress) {
-			if time.Since(last) < 10*time.Second {
-				return
-			}
-			last = time.Now()
-			elapsed := last.Sub(began)
-			fmt.Fprintf(stderr, "%d of %d runs, %d failed, %.1f/s, %s (%s)\n", p.Done, p.Total, p.Failed,
-				float64(p.Done-p.Known)/elapsed.Seconds(), elapsed.Round(time.Second), p.Last)
+	began := time.Now()
+	last := began
+	e.Progress = func(p bench.Progress) {
+		if o.quiet || time.Since(last) < 10*time.Second {
+			return
 		}
+		last = time.Now()
+		elapsed := last.Sub(began)
+		fmt.Fprintf(stderr, "%d of %d runs, %d failed, %.1f/s, %s (%s)\n", p.Done, p.Total, p.Failed,
+			float64(p.Done-p.Known)/elapsed.Seconds(), elapsed.Round(time.Second), p.Last)
 	}
 	return e.Run(ctx, tables, dir)
 }
@@ -36,8 +36,14 @@ func (o *options) run(ctx context.Context, tables []*bench.Table, dir string,
 // compare makes an experiment and its report.
 func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
 	started := time.Now()
-	fmt.Fprintf(stdout, "experiment %s in %s: %d methods, %s %s/%s, %d processors\n", o.protocol.Name, o.out,
-		len(o.protocol.Methods), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0))
+	program := cmp.Or(bench.Program(), "unknown")
+	fmt.Fprintf(stdout, "experiment %s in %s: %d methods, %s %s/%s, %d processors, program %s\n", o.protocol.Name, o.out,
+		len(o.protocol.Methods), runtime.Version(), runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), program)
+	known, _ := bench.ReadRecords(o.out) // the run says what is wrong with them
+	known = slices.DeleteFunc(known, func(r bench.Record) bool { return r.Program == bench.Program() })
+	if len(known) > 0 {
+		fmt.Fprintf(stderr, "hpob: %s in %s made by another program than this one are kept\n", count(len(known), "run"), o.out)
+	}
 	out, err := o.run(ctx, tables, o.out, stderr)
 	if out != nil {
 		fmt.Fprintf(stdout, "%d of %d runs done, %d of them before, in %s\n",
@@ -52,13 +58,11 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 	for _, f := range out.Failures {
 		fmt.Fprintln(stdout, "failed:", f)
 	}
-	if err := writeReport(o.out, stdout); err != nil {
-		return err
+	if err = writeReport(o.out, stdout); err == nil && o.ablate {
+		err = writeRatios(out.Records, o.out, "cm-BO", stdout)
 	}
-	if o.ablate {
-		if err := writeRatios(out.Records, o.out, "cm-BO", stdout); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
 	if n := len(out.Failures); n > 0 {
 		return fmt.Errorf("%d failures, listed above and in %s", n, o.out)
@@ -84,9 +88,6 @@ func single(ctx context.Context, o *options, tables []*bench.Table, stdout, stde
 	}
 	if len(out.Failures) > 0 {
 		return errors.New(out.Failures[0].String())
-	}
-	if len(out.Records) == 0 {
-		return errors.New("no run was made")
 	}
 	return curve(o, out.Records, stdout)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 var noiseWays = []way{
@@ -37,14 +38,8 @@ func noisy(y []float64, deviation float64, seed uint64, label string, index ...u
 }
 
 func deviation(y []float64) float64 {
-	var sum, squares float64
-	for _, v := range y {
-		sum += v / float64(len(y))
-	}
-	for _, v := range y {
-		squares += (v - sum) * (v - sum) / float64(len(y))
-	}
-	return math.Sqrt(squares)
+	_, v := stat.MeanVariance(y)
+	return math.Sqrt(v)
 }
 
 // measure tunes a task of which no value is exact.

@@ -75,7 +75,7 @@ func printAreas(dirs []string, base string, stdout io.Writer) error {
 	if err != nil {
 		return err
 	}
-	_, err = io.WriteString(stdout, areasTable(a))
+	_, err = io.WriteString(stdout, areasTable(a)+programs(all))
 	return err
 }
 

@@ -5,8 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -94,4 +96,42 @@ Left out: TAF-R, which has less than half of the runs of two with EI.
 		_, err := parse(append([]string{"-ratios", one}, args...), &strings.Builder{})
 		require.ErrorContains(t, err, want)
 	}
+}
+
+// TestPrograms: runs that another program made are kept, with a warning, and the report and the ratios say whose runs they are.
+func TestPrograms(t *testing.T) {
+	data, dir := writeTable(t), t.TempDir()
+	runs := filepath.Join(dir, "runs.jsonl")
+	experiment := func(methods string) (warning string) {
+		var log bytes.Buffer
+		o := mustParse(t, "-experiment", "quick", "-data", data, "-out", dir, "-budget", "2", "-targets", "1", "-method", methods)
+		require.NoError(t, run(context.Background(), o, io.Discard, &log))
+		return log.String()
+	}
+	ratios := func() string {
+		var out bytes.Buffer
+		require.NoError(t, run(context.Background(), mustParse(t, "-ratios", dir, "-method", "GP"), &out, io.Discard))
+		return out.String()
+	}
+	page := func() string {
+		b, err := os.ReadFile(filepath.Join(dir, "report.html"))
+		require.NoError(t, err)
+		return string(b)
+	}
+	const says = "Runs are of several programs"
+	own := bench.Program()
+	require.Regexp(t, "^.+ [0-9a-f]{12}$", own)
+	require.Empty(t, experiment("GP"))
+	require.Empty(t, experiment("GP,Random"))
+	require.NotContains(t, ratios()+page(), says)
+	for _, other := range []string{`"program":"(devel) 0",`, ""} {
+		b, err := os.ReadFile(runs)
+		require.NoError(t, err)
+		b = regexp.MustCompile(`("GP".*?)"program":"[^"]*",`).ReplaceAll(b, []byte("${1}"+other))
+		require.NoError(t, os.WriteFile(runs, b, 0o600))
+		require.Contains(t, experiment("GP,Random"), "2 runs in "+dir+" made by another program than this one are kept")
+	}
+	const want = "By an unknown one: GP on toy. "
+	require.Contains(t, ratios(), says+", and may differ by that. "+want+"By "+own+": Random on toy.\n")
+	require.Contains(t, page(), want)
 }

@@ -1,12 +1,15 @@
 package main
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"math"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
@@ -78,12 +81,30 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 	least, most := p.Clusters[0], p.Clusters[1]
 	say(least == most, " The variants of the paper that cluster have %s.", count(least, "cluster"))
 	say(least < most, " The variants of the paper that cluster choose between %d and %d clusters by the scores of the partitions.", least, most)
-	out := []string{text}
+	out := []string{text + programs(records)}
 	for _, t := range s.Tables {
 		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.",
 			t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))
 	}
 	return out
+}
+
+// programs is a paragraph on which program made the runs of which methods, "" if one made all.
+func programs(records []bench.Record) string {
+	made := map[string][]string{}
+	for _, r := range records {
+		if run := r.Method + " on " + r.Space; !slices.Contains(made[r.Program], run) {
+			made[r.Program] = append(made[r.Program], run)
+		}
+	}
+	if len(made) < 2 {
+		return ""
+	}
+	text := "\nRuns are of several programs, and may differ by that."
+	for _, by := range slices.Sorted(maps.Keys(made)) {
+		text += fmt.Sprintf(" By %s: %s.", cmp.Or(by, "an unknown one"), strings.Join(made[by], ", "))
+	}
+	return text + "\n"
 }
 
 // count writes a number of things.
@@ -117,6 +138,7 @@ func writeRatios(records []bench.Record, dir, base string, stdout io.Writer) err
 	if !math.IsNaN(here) {
 		fmt.Fprintf(&b, "\nThe best of them for each table, chosen on half of the divisions: %.2f there, %.2f on the other half.\n", here, there)
 	}
+	b.WriteString(programs(records))
 	fmt.Fprint(stdout, b.String())
 	return os.WriteFile(filepath.Join(dir, "ratios.md"), []byte(b.String()), 0o644)
 }

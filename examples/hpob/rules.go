@@ -26,7 +26,7 @@ type medianRule struct {
 	means [][]float64       // of completed trials: running means by step
 }
 
-func newMedianRule() *medianRule { return &medianRule{under: make(map[int][]float64)} }
+func newMedianRule(int) rule { return &medianRule{under: make(map[int][]float64)} }
 
 func (r *medianRule) stop(trial, step int, loss float64) bool {
 	r.under[trial] = append(r.under[trial], loss)
@@ -70,7 +70,7 @@ type halving struct {
 	seen  map[int][]float64 // losses by rung, sorted
 }
 
-func newHalving(steps int) *halving { return &halving{rungs(steps), make(map[int][]float64)} }
+func newHalving(steps int) rule { return &halving{rungs(steps), make(map[int][]float64)} }
 
 func (h *halving) stop(_, step int, loss float64) bool {
 	if !slices.Contains(h.rungs, step) {

@@ -19,3 +19,14 @@ func Median(v []float64) float64 {
 	}
 	return v[n/2-1]/2 + v[n/2]/2
 }
+
+// MeanVariance returns the mean and the population variance of v, 0 for none.
+func MeanVariance(v []float64) (mean, variance float64) {
+	for _, x := range v {
+		mean += x / float64(len(v))
+	}
+	for _, x := range v {
+		variance += (x - mean) * (x - mean) / float64(len(v))
+	}
+	return mean, variance
+}
