@@ -102,6 +102,8 @@ func TestContextRefused(t *testing.T) {
 	for want, opts := range map[string][]cmbo.Option{
 		`option: WithContext: descriptor "height" is a []int`: {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": []int{1}})},
 		"WithContext without a Prior":                         {cmbo.WithContext(cmbo.Context{"height": 3})},
+		// A snapshot would hold another choice than the run has, and a journal could not be gone on with.
+		`descriptor "category" is "Caf\xe9", which is not UTF-8`: {cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"category": "Caf\xe9"})},
 	} {
 		_, err := cmbo.New(space, opts...)
 		require.ErrorIs(t, err, cmbo.ErrOption, want)
@@ -114,7 +116,7 @@ func TestContextRefused(t *testing.T) {
 	require.ErrorContains(t, err, `descriptor "height" is "low", and in task "a" it is`)
 	bad[2].Context = cmbo.Context{"": 1.0}
 	_, err = cmbo.Learn(ctx, space, bad)
-	require.ErrorContains(t, err, "a descriptor without a name")
+	require.ErrorContains(t, err, `descriptor "": its name is empty`)
 }
 
 // timed are tasks whose size falls with effort, while the time rises with it and with the height

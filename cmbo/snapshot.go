@@ -45,11 +45,10 @@ type snapshotOptions struct {
 	Context   Context         `json:"context,omitempty"`
 }
 
-// Snapshot writes the state of the optimiser, at any moment: one line of JSON with the space,
-// the options by name, the digest of the prior and the log of events that [Optimizer] names,
-// data alone, which any machine and any release that has its format can read. It fails if w
-// does, or with [ErrOption] if the prior cannot be encoded or the acquisition has no name that
-// [ParseAcquisition] reads.
+// Snapshot writes the state of the optimiser, at any moment: one line of JSON with the space, the options by name,
+// the digest of the prior and the log of events that [Optimizer] names, data alone, which any machine and any
+// release that has its format can read. It fails if w does, or with [ErrOption] if the prior cannot be encoded or
+// the acquisition has no name that [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {
 		if err := cmp.Or(o.made(), checkWriter(w)); err != nil {
@@ -119,11 +118,10 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	return s, nil
 }
 
-// Restore makes the optimiser that a snapshot was taken of: in the same build the next
-// proposals are, bit for bit, those of a process that never stopped. The caller gives again
-// the parts that a snapshot only names ([WithPrior], [WithSurrogate], [WithPriorKernel] for
-// kernels from outside package kernel, [WithCost]); [WithParallelism] and [WithJournal] are
-// free, and no other option is taken.
+// Restore makes the optimiser that a snapshot was taken of: in the same build the next proposals are, bit for bit,
+// those of a process that never stopped. The caller gives again the parts that a snapshot only names ([WithPrior],
+// [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel, [WithCost]); [WithParallelism] and
+// [WithJournal] are free, and no other option is taken.
 //
 // It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with
 // [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the prior is another
@@ -345,10 +343,8 @@ func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {
 		if err != nil {
 			return codec.Corrupt(err)
 		}
-		if given.kernel != nil {
-			return optionErrorf("a kernel; the snapshot has it")
-		}
 		c.kernel = k
+		return refuseUnless(given.kernel == nil, "a kernel; the snapshot has it")
 	case s.Foreign != "":
 		if got := fmt.Sprintf("%T", given.kernel); got != s.Foreign {
 			return optionErrorf("the run's kernel was a %s, not a %s", s.Foreign, got)

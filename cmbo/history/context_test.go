@@ -112,6 +112,25 @@ func TestContextErrors(t *testing.T) {
 	if _, err := (history.CSV{Space: space, Mapping: m}).Read(strings.NewReader("lr,value,cores\n0,1,inf\n")); !errors.Is(err, cmbo.ErrNotFinite) {
 		t.Errorf("%v", err)
 	}
+	// Two choices in Latin-1, of which decoded JSON would make one.
+	const lines = "{\"task\":\"a\",\"lr\":0,\"value\":1,\"cores\":\"\xe4\"}\n{\"task\":\"b\",\"lr\":1,\"value\":2,\"cores\":\"\xf6\"}\n"
+	byText := history.Mapping{Context: m.Context, DecimalComma: true}
+	for what, read := range map[string]func() (any, error){
+		"CSV": func() (any, error) {
+			return history.CSV{Space: space, Mapping: m}.Read(strings.NewReader("lr,value,cores\n0,1,\xe4\n"))
+		},
+		"JSON lines": func() (any, error) { return history.JSONLines{Space: space, Mapping: m}.Read(strings.NewReader(lines)) },
+		"lines as CSV": func() (any, error) {
+			return history.JSONLines{Space: space, Mapping: byText}.Read(strings.NewReader(lines))
+		},
+		"HPO-B": func() (any, error) {
+			return history.HPOB{}.Read(strings.NewReader("{\"s\":{\"a\":{\"X\":[[0]],\"y\":[1],\"context\":{\"cores\":\"\xe4\"}}}}"))
+		},
+	} {
+		if got, err := read(); !errors.Is(err, cmbo.ErrTask) || !strings.Contains(err.Error(), "not UTF-8") {
+			t.Errorf("%s: %+v, %v", what, got, err)
+		}
+	}
 	for _, bad := range []history.Mapping{
 		{Context: map[string]string{"cores": "value"}},
 		{Context: map[string]string{"cores": "lr"}},
@@ -130,7 +149,7 @@ func TestContextErrors(t *testing.T) {
 			t.Errorf("%#v was written", v)
 		}
 	}
-	for _, v := range []string{"NaN", "Infinity", "\xff"} {
+	for _, v := range []string{"NaN", "Infinity", "\ufeff"} {
 		one.Context = cmbo.Context{"cores": v}
 		if err := (history.JSONLines{Space: space}).Write(new(bytes.Buffer), one); !errors.Is(err, cmbo.ErrOption) {
 			t.Errorf("%q: %v", v, err)

@@ -17,7 +17,8 @@ import (
 
 // A CSV describes a file of comma-separated values with a header: a column for each parameter, one
 // for the measured value, and maybe others for the task's ID, the variance of the measurement's error
-// and what Mapping names. They are found by name, in any order; others are passed over.
+// and what Mapping names. They are found by name, in any order; others are passed over, unless one differs in case
+// alone from a preset name that the header lacks, "Task" from "task": that is ErrCorrupt, whatever the Policy.
 type CSV struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
@@ -63,10 +64,9 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 	return c.stream(r).all()
 }
 
-// Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not
-// fit in the memory. The report, nil if it is not wanted, counts as the reading goes
-// on. An error ends the sequence; a task without a good row is left out. The sequence
-// reads r as it goes, and so can be ranged over once.
+// Tasks reads what [CSV.Read] does, a task at a time, for files whose tasks do not fit in the memory. The report,
+// nil if it is not wanted, counts as the reading goes on. An error ends the sequence; a task without a good row is
+// left out. The sequence reads r as it goes, and so can be ranged over once.
 //
 // The rows of a task must follow each other: in memory are those of one task, and at
 // most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
@@ -130,8 +130,7 @@ func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
 	}
 }
 
-// csvError gives an error that ends the reading its place; last is the line on
-// which the row before begins.
+// csvError gives an error that ends the reading its place; last is the line on which the row before begins.
 func csvError(err error, last int) error {
 	var limit *RowError
 	var pe *csv.ParseError
@@ -146,11 +145,10 @@ func csvError(err error, last int) error {
 	return err
 }
 
-// Write writes tasks as [CSV.Read] reads them: the task's ID, the parameters, the value, the noise
-// variance if any is known or Noise is set, and the status if a task has failures or Status is set:
-// the first of Done and of Failed, "done" and "failed" by default. Failures come after the
-// observations of their task. Outputs come last, those of the Mapping or all, and after them
-// descriptors; curves are left out: [JSONLines] holds them.
+// Write writes tasks as [CSV.Read] reads them: the task's ID, the parameters, the value, the noise variance if any
+// is known or Noise is set, and the status if a task has failures or Status is set: the first of Done and of
+// Failed, "done" and "failed" by default. Failures come after the observations of their task. Outputs come last,
+// those of the Mapping or all, and after them descriptors; curves are left out: [JSONLines] holds them.
 //
 // The tasks are validated before the first byte is written: it fails as cmbo.Learn does for invalid
 // ones, with ErrTask if Task is "-" and there is more than one, and with the error of w.

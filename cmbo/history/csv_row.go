@@ -47,6 +47,9 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 		}
 		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s%s", quoteAll(missing), quoteAll(fields), hint)
 	}
+	if e := recased(n, h.at); e != nil {
+		return nil, e
+	}
 	s := newSightings(n.others(), n.limits)
 	s.see(maps.Keys(h.at))
 	return h, s.lack("the header lacks this column")

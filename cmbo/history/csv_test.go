@@ -382,7 +382,7 @@ func TestWriteErrors(t *testing.T) {
 		{"name with CR LF", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Float("a\r\nb", 0, 1)), "", cmbo.ErrSpace, -2},
 		{"name with a mark", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Float("\ufeffx", 0, 1)), "", cmbo.ErrSpace, -2},
 		{"descriptor with CR LF", []cmbo.Task{with(func(t *cmbo.Task) { t.Context = cmbo.Context{"a": "x\r\ny"} })}, s, "", cmbo.ErrOption, -2},
-		{"descriptor not UTF-8", []cmbo.Task{with(func(t *cmbo.Task) { t.Context = cmbo.Context{"a": "x\xff"} })}, s, "", cmbo.ErrOption, -2},
+		{"descriptor not UTF-8", []cmbo.Task{with(func(t *cmbo.Task) { t.Context = cmbo.Context{"a": "x\xff"} })}, s, "", cmbo.ErrTask, -2},
 		{"choice with CR LF", []cmbo.Task{{ID: "a", X: [][]float64{{0}}, Y: []float64{1}}}, odd(cmbo.Categorical("c", "a\r\nb")), "", cmbo.ErrSpace, -2},
 	}
 	for _, tt := range tests {

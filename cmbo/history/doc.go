@@ -40,7 +40,8 @@
 //	               descriptor is infinite
 //	ErrOutOfSpace  a parameter is missing, no number, out of range, not a whole
 //	               number or an unknown choice
-//	ErrTask        a task has no ID, or studies do not go together
+//	ErrTask        a task has no ID, an ID or a descriptor is not UTF-8, or
+//	               studies do not go together
 //	ErrSpace       no space can be inferred, or it cannot be written
 //	ErrNoTasks     the input has no row, or no good one
 //	ErrVersion     the journal has operations or types not known here
@@ -50,8 +51,7 @@
 //
 // # Limits
 //
-// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the trials that
-// may be read, failed ones too. [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one. The
-// number of rows is not limited: set Bytes of [Limits] for what comes from strangers. Integers are
-// those that a float64 holds, up to 2^53.
+// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the trials that may be read,
+// failed ones too. [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one. The number of rows is not limited:
+// set Bytes of [Limits] for what comes from strangers. Integers are those that a float64 holds, up to 2^53.
 package history

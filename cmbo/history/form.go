@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -86,6 +87,22 @@ func (n form) places() []place {
 		all = append(all, place{"", fmt.Sprintf("%s %q", o.noun, o.name), o.column, false})
 	}
 	return all
+}
+
+// recased is the error of a column that nothing wants, and whose name is, but for its case, that of one that may be
+// missing and is: passed over, it would make one task of all, or values of failures.
+func recased[T any](n *form, at map[string]T) *RowError {
+	for _, name := range []string{n.task, n.noise, n.status} {
+		_, there := at[name]
+		for is := range at {
+			wanted := func(p place) bool { return p.name == is }
+			if !there && strings.EqualFold(is, name) && !slices.ContainsFunc(n.places(), wanted) {
+				return rowErrorf(cmbo.ErrCorrupt, "it differs from %q in case; Task, Noise or Status says which is meant, "+
+					"\"-\" that there is none", name).in(is, "")
+			}
+		}
+	}
+	return nil
 }
 
 // apart makes sure that each place in the file has a name of its own that can be written.

@@ -21,18 +21,17 @@ import (
 //
 //	{"task": "svm on iris", "config": {"lr": 0.01, "kernel": "rbf"}, "value": 0.93, "noise_variance": 0.0004}
 //
-// The parameters may also stand beside the value. Other keys are passed over, on both levels, but
-// those of a curve are bad.
+// The parameters may also stand beside the value. Other keys are passed over, on both levels, but those of a curve
+// are bad, and so are, as in a [CSV], those that differ from a preset one in case alone.
 type JSONLines struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
 	// Value, Task and Noise name keys as they do columns of a [CSV]. Config names that of
 	// the object of parameters, "config" if empty; "-" says that they stand beside the value.
 	Value, Task, Noise, Config string
-	// Curve names the key of what the evaluation showed before its end, {"steps": [1, 2],
-	// "values": [0.5, 0.7], "stopped": true}, the last only if the end was not waited for: then
-	// the value is an estimate and has a noise variance. Curves are not read if it is empty, and
-	// written, where there are any, as "curve".
+	// Curve names the key of what the evaluation showed before its end, {"steps": [1, 2], "values": [0.5, 0.7],
+	// "stopped": true}, the last only if the end was not waited for: then the value is an estimate and has a noise
+	// variance. Curves are not read if it is empty, and written, where there are any, as "curve".
 	Curve string
 	// TaskID is the ID of the task of lines without a key for it, "task" if empty.
 	TaskID string
@@ -60,10 +59,9 @@ func (j JSONLines) setting() (form, error) {
 
 // Read reads tasks. Lines of one task need not be next to each other; empty ones are passed over.
 //
-// A boolean is true, false, 0 or 1; a choice is a string, or a JSON value of another kind whose text,
-// without white space, is the choice's name: 16, null, [1,2]. The task's ID is a string, of which
-// white space around it does not count, or a number: 1 and 1.0 are "1". A noise variance of null,
-// like 0, stands for one that is not known.
+// A boolean is true, false, 0 or 1; a choice is a string, or a JSON value of another kind whose text, without white
+// space, is the choice's name: 16, null, [1,2]. The task's ID is a string, of which white space around it does not
+// count, or a number: 1 and 1.0 are "1". A noise variance of null, like 0, stands for one that is not known.
 //
 // A line is bad if it is longer than Limits has it, not one JSON object, has a key twice, lacks a key,
 // has a value that is not a finite number (Python's NaN and Infinity are told as such) or a point
@@ -142,6 +140,9 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	}
 	delete(d.values, "") // which stands for what there is not
 	d.see(maps.Keys(d.values))
+	if e = recased(&d.form, d.values); e != nil {
+		return r.failed(e)
+	}
 	config, ok := d.values[d.config]
 	if d.nested = ok; ok {
 		if _, d.object, e = object(config, d.limits); e != nil && e.Field == "" {

@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -22,8 +21,7 @@ import (
 type Katib struct {
 	// Space declares the parameters. Required. Trials may have further ones, which are passed over.
 	Space *cmbo.Space
-	// Metric takes only trials of that objective metric. If it is empty, all trials must
-	// have the same.
+	// Metric takes only trials of that objective metric. If it is empty, all trials must have the same.
 	Metric string
 	// Outputs names further metrics, which become the Outputs of the tasks: of each the value
 	// by its strategy, without one the latest. One that is not a finite number is missing;
@@ -42,8 +40,7 @@ type Katib struct {
 // A KatibResult is what [Katib.Read] makes of trials: a task an experiment, whose ID is "namespace/name".
 type KatibResult struct {
 	Result
-	// Minimize reports whether small values of the tasks are good: learn with
-	// cmbo.WithMinimize then.
+	// Minimize reports whether small values of the tasks are good: learn with cmbo.WithMinimize then.
 	Minimize bool
 	// Metric is the objective metric of the trials read.
 	Metric string
@@ -63,40 +60,24 @@ type KatibResult struct {
 // on which it begins. Whatever the Policy, Read fails with cmbo's ErrCorrupt if the text is not JSON
 // of this shape, ErrTask if objective metrics or directions differ, and ErrNoTasks without a value.
 func (k Katib) Read(r io.Reader) (*KatibResult, error) {
-	if k.Direction > Maximize {
-		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, k.Direction)
-	}
 	if err := k.Space.Defined(); err != nil {
 		return nil, err
 	}
-	if err := space.CheckName("output", k.Seconds); k.Seconds != "" && err != nil {
-		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
-	}
 	var outputs []output
-	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	for _, name := range k.Outputs {
-		if err := space.CheckName("output", name); err != nil {
-			return nil, fmt.Errorf("%w: Outputs: %w", cmbo.ErrOption, err)
-		}
-		if name == k.Seconds {
-			return nil, fmt.Errorf("%w: Outputs: %q is that of Seconds", cmbo.ErrOption, name)
-		}
 		outputs = append(outputs, output{"output", name, name})
 	}
-	limits, err := k.Limits.filled()
+	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
+	c, err := oriented(k.Space, k.Policy, &k.Limits, k.Direction, k.Seconds, k.Outputs)
 	if err != nil {
 		return nil, err
 	}
-	c, err := newCollector(k.Space, k.Policy)
-	if err != nil {
-		return nil, err
-	}
-	b := bufio.NewReaderSize(bounded(r, limits.Bytes), 1<<16)
+	b := bufio.NewReaderSize(bounded(r, k.Limits.Bytes), 1<<16)
 	if err := skipMark(b); err != nil {
 		return nil, err
 	}
-	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: limits}, collector: c,
-		sightings: newSightings(outputs, limits), columns: columns(k.Space), seen: make(map[string]bool)}
+	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: k.Limits}, collector: c,
+		sightings: newSightings(outputs, k.Limits), columns: columns(k.Space), seen: make(map[string]bool)}
 	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
 	}

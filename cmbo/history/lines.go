@@ -125,6 +125,8 @@ func jsonDescriptor(raw []byte) (any, *RowError) {
 	switch {
 	case isNull(raw) || text == "NaN":
 		return nil, nil
+	case !utf8.Valid(raw): // decoded, different choices might be one
+		return nil, rowErrorf(cmbo.ErrTask, "not UTF-8")
 	case isNumber:
 		return number(text, cmbo.ErrNotFinite)
 	case raw[0] == '[' || raw[0] == '{':

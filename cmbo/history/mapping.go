@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -23,11 +24,10 @@ type Mapping struct {
 	// Defaults gives, by parameter, the value where the column is missing or
 	// the cell empty, as cmbo's Space.Row takes it.
 	Defaults map[string]any
-	// Outputs names, by output, the columns of further values, which become the Outputs of the
-	// tasks: that of the output's name where it is empty. An empty cell, or a key that a line lacks,
-	// is a value that is missing, and so is, of a failed evaluation, what is no number; a column that
-	// no row has ends the reading with [ErrColumn], whatever the Policy. Nil reads none; a writer
-	// takes it for all that the tasks have, under their own names.
+	// Outputs names, by output, the columns of further values, which become the Outputs of the tasks: that of the
+	// output's name where it is empty. An empty cell, or a key that a line lacks, is a value that is missing, and
+	// so is, of a failed evaluation, what is no number; a column that no row has ends the reading with [ErrColumn],
+	// whatever the Policy. Nil reads none; a writer takes it for all that the tasks have, under their own names.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
 	// is a number, other text a choice, NaN is missing. An infinity is ErrNotFinite, as no distance
@@ -133,15 +133,17 @@ func (s *sightings) lack(what string) *RowError {
 		what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
-// descriptor is what a field says of a task: a number where it is one, else a choice, nil where
-// it is empty or NaN.
+// descriptor is what a field says of a task: a number where it is one, else a choice, nil where it is empty or NaN.
 func (n *form) descriptor(f field) (any, *RowError) {
 	if f.isJSON {
 		return jsonDescriptor(f.raw)
 	}
 	text := strings.TrimSpace(f.text)
-	if text == "" || strings.EqualFold(text, "nan") {
+	switch {
+	case text == "" || strings.EqualFold(text, "nan"):
 		return nil, nil
+	case !utf8.ValidString(text) || !utf8.Valid(f.raw):
+		return nil, rowErrorf(cmbo.ErrTask, "not UTF-8")
 	}
 	if decimal, e := n.decimal(text); e == nil {
 		v, e := number(decimal, cmbo.ErrTask)

@@ -320,6 +320,40 @@ func TestMappingErrors(t *testing.T) {
 	}
 }
 
+// TestRecased: a column that would be one of those that may be missing, but for its case, is not passed over, which
+// would make one task of all, or values of failures.
+func TestRecased(t *testing.T) {
+	space, err := cmbo.NewSpace(cmbo.Float("Noise_Variance", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	read := func(c history.CSV, column string) error {
+		c.Space = space
+		_, err := c.Read(strings.NewReader("Noise_Variance," + column + ",value\n0,a,1\n"))
+		j := history.JSONLines{Space: space, Task: c.Task, Mapping: c.Mapping}
+		_, other := j.Read(strings.NewReader(fmt.Sprintf("{\"Noise_Variance\":0,%q:\"a\",\"value\":1}\n", column)))
+		if (err == nil) != (other == nil) || err != nil && (!errors.Is(err, cmbo.ErrCorrupt) || !errors.Is(other, cmbo.ErrCorrupt)) {
+			t.Errorf("%s: CSV %v, JSON lines %v", column, err, other)
+		}
+		return err
+	}
+	for column, preset := range map[string]string{"Task": "task", "STATUS": "status"} {
+		want := fmt.Sprintf("history: line 1: %q: it differs from %q in case", column, preset)
+		if err := read(history.CSV{}, column); err == nil || !strings.HasPrefix(err.Error(), want) {
+			t.Errorf("%v, want %s", err, want)
+		}
+	}
+	for _, err := range []error{
+		read(history.CSV{Task: "-"}, "Task"), read(history.CSV{Task: "Task"}, "Task"), read(history.CSV{}, "tasks"),
+		read(history.CSV{Mapping: history.Mapping{Status: "-"}}, "Status"),
+		read(history.CSV{Mapping: history.Mapping{Context: map[string]string{"Status": ""}}}, "Status"),
+	} {
+		if err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 // TestNotText: files that no reader takes are answered with what to do.
 func TestNotText(t *testing.T) {
 	space := small(t)

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -44,10 +43,10 @@ type Optuna struct {
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its end; a
 	// trial that lacks one of the two, or of which only one names its zone, lacks it.
 	Seconds string
-	// Constraints names, as outputs, the numbers that a sampler's constraints_func returned, in their
-	// order: a trial holds a constraint up to 0, so that New takes cmbo.WithOutput(name,
-	// cmbo.AtMost(0)). What is beyond ±1e150 counts as that, what is no number is missing. A trial
-	// that has another number of them is bad; if none has any Read fails with [ErrColumn].
+	// Constraints names, as outputs, what trial.set_constraint was given by these names, or the numbers that
+	// a sampler's constraints_func returned, in their order: a trial holds a constraint up to 0, so that New
+	// takes cmbo.WithOutput(name, cmbo.AtMost(0)). What is beyond ±1e150 counts as that, what is no number is
+	// missing. A trial whose list has another number of them is bad; if none has one Read fails with [ErrColumn].
 	Constraints []string
 	Policy      Policy
 	Limits      Limits // lines that only hold attributes may be longer than Line
@@ -56,8 +55,7 @@ type Optuna struct {
 // An OptunaResult is what [Optuna.Read] makes of a journal: a task a study, whose ID is the study's name.
 type OptunaResult struct {
 	Result
-	// Minimize reports whether small values of the tasks are good: learn with
-	// cmbo.WithMinimize then.
+	// Minimize reports whether small values of the tasks are good: learn with cmbo.WithMinimize then.
 	Minimize bool
 	// Studies describes all studies of the journal, also those not read.
 	Studies []Study
@@ -75,11 +73,10 @@ type Study struct {
 	Complete, Pruned, Failed, Running, Waiting int
 }
 
-// Read replays a journal as Optuna does: operations that it would refuse have no effect, and neither
-// has a last line that is not whole. A complete trial is an observation, a failed one of the space a
-// failure of the task; others are passed over. A trial is bad if it lacks a parameter of the space
-// or lies outside it, as enqueued trials may, or if its value is not finite. A [*RowError] gives the
-// line that set the parameter or the value.
+// Read replays a journal as Optuna does: operations that it would refuse have no effect, and neither has a last
+// line that is not whole. A complete trial is an observation, a failed one of the space a failure of the task;
+// others are passed over. A trial is bad if it lacks a parameter of the space or lies outside it, as enqueued
+// trials may, or if its value is not finite. A [*RowError] gives the line that set the parameter or the value.
 //
 // A declared Space takes numbers for numeric parameters, and choices by name: that of a string is
 // the string, that of any other choice its JSON text, such as 16, 1e-05, true or null. A categorical
@@ -95,36 +92,17 @@ type Study struct {
 // several objectives, if directions differ or if there is no study of a name in Studies, and
 // ErrNoTasks without a good trial. Studies without trials to be read count for none of this.
 func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
-	if o.Direction > Maximize {
-		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, o.Direction)
-	}
-	if err := space.CheckName("output", o.Seconds); o.Seconds != "" && err != nil {
-		return nil, fmt.Errorf("%w: Seconds: %w", cmbo.ErrOption, err)
-	}
-	for i, name := range o.Constraints {
-		if err := space.CheckName("output", name); err != nil {
-			return nil, fmt.Errorf("%w: Constraints: %w", cmbo.ErrOption, err)
-		}
-		if name == o.Seconds || slices.Contains(o.Constraints[:i], name) {
-			return nil, fmt.Errorf("%w: Constraints: %q is the name of two outputs", cmbo.ErrOption, name)
-		}
-	}
 	if err := o.Space.Defined(); o.Space != nil && err != nil {
 		return nil, err
 	}
-	limits, err := o.Limits.filled()
+	out, err := oriented(o.Space, o.Policy, &o.Limits, o.Direction, o.Seconds, o.Constraints)
 	if err != nil {
 		return nil, err
 	}
-	out, err := newCollector(o.Space, o.Policy)
+	lines, err := newLineReader(r, o.Limits)
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(r, limits)
-	if err != nil {
-		return nil, err
-	}
-	o.Limits = limits
 	j := &journal{Optuna: o, byName: make(map[string]*study), dists: make(map[string]*distribution)}
 	torn, err := j.read(lines)
 	if err != nil {
@@ -158,9 +136,11 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	constrained := func(t *trial) bool { return t.constraints != nil }
-	if len(o.Constraints) > 0 && !slices.ContainsFunc(j.trials, constrained) {
-		return nil, rowErrorf(ErrColumn, "no trial has constraints, which are named %q", o.Constraints)
+	for i, name := range o.Constraints {
+		has := func(t *trial) bool { return i < len(t.constraints) && t.constraints[i] != nil }
+		if !slices.ContainsFunc(j.trials, has) {
+			return nil, rowErrorf(ErrColumn, "no trial has this constraint").in(name, "")
+		}
 	}
 	res.Result = *done
 	return res, nil

@@ -29,11 +29,7 @@ const (
 // attributes reports whether an operation has no more than attributes, of which constraints are read
 // where they are asked for.
 func attributes(op int) bool {
-	switch op {
-	case opStudyUserAttr, opStudySystemAttr, opTrialUserAttr, opTrialSystemAttr, opDiscardTrials:
-		return true
-	}
-	return false
+	return op == opStudyUserAttr || op == opStudySystemAttr || op >= opTrialUserAttr && op <= opDiscardTrials
 }
 
 // operation is a line of the journal: the union of what operations hold.

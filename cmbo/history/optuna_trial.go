@@ -68,8 +68,7 @@ func (t *trial) mark(op *operation) {
 	}
 }
 
-// outputs returns the seconds that the trial took, and its constraints, under the names that are
-// asked for.
+// outputs returns the seconds that the trial took, and its constraints, under the names that are asked for.
 func (t *trial) outputs() (map[string]float64, *RowError) {
 	o, out := t.study.asked, make(map[string]float64)
 	known := !t.start.IsZero() && !t.end.IsZero() && t.start.Location() == t.end.Location()
@@ -87,14 +86,23 @@ func (t *trial) outputs() (map[string]float64, *RowError) {
 	return out, nil
 }
 
-// attribute takes the constraints of a system attribute, or of all of a trial's. What is no list
-// counts as none.
+// attribute takes the constraints of a system attribute, or of all of a trial's: a list, or since version 5
+// each under its own name. What is no list counts as none.
 func (t *trial) attribute(raw json.RawMessage) {
-	var of struct {
-		Constraints []json.RawMessage `json:"constraints"`
+	var of map[string]json.RawMessage
+	var list []json.RawMessage
+	names := t.study.asked.Constraints
+	if !t.study.wanted || len(names) == 0 || json.Unmarshal(raw, &of) != nil {
+		return
 	}
-	if s := t.study; s.wanted && len(s.asked.Constraints) > 0 && json.Unmarshal(raw, &of) == nil && of.Constraints != nil {
-		t.constraints = of.Constraints
+	if json.Unmarshal(of["constraints"], &list) == nil && list != nil {
+		t.constraints = list
+	}
+	for i, name := range names {
+		if v, ok := of["constraints:"+name]; ok && (t.constraints == nil || len(t.constraints) == len(names)) {
+			t.constraints = append(t.constraints, make([]json.RawMessage, len(names)-len(t.constraints))...)
+			t.constraints[i] = v
+		}
 	}
 }
 

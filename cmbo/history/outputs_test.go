@@ -297,7 +297,7 @@ func TestOptunaConstraints(t *testing.T) {
 		{history.Optuna{Constraints: []string{"size"}}, cmbo.ErrOutput, "trial 0: 2 constraints, of which 1 are named"},
 		{history.Optuna{Constraints: []string{"size", "size"}}, cmbo.ErrOption, `"size" is the name of two outputs`},
 		{history.Optuna{Constraints: []string{"size"}, Seconds: "size"}, cmbo.ErrOption, `"size" is the name of two outputs`},
-		{history.Optuna{Constraints: []string{" "}}, cmbo.ErrOption, "Constraints"},
+		{history.Optuna{Constraints: []string{" "}}, cmbo.ErrOption, `output " ": its name`},
 	} {
 		if _, err := c.o.Read(bytes.NewReader(journal())); !errors.Is(err, c.is) || !strings.Contains(err.Error(), c.says) {
 			t.Errorf("%+v: %v", c.o.Constraints, err)
@@ -306,5 +306,23 @@ func TestOptunaConstraints(t *testing.T) {
 	lines = slices.DeleteFunc(lines, func(line string) bool { return strings.Contains(line, "constraints") })
 	if _, err := o.Read(bytes.NewReader(journal())); !errors.Is(err, history.ErrColumn) {
 		t.Errorf("none has constraints: %v", err)
+	}
+
+	// trial.set_constraint of Optuna 5 writes one operation a name, or those of a trial that is added.
+	trial(`1,"values":[5]`, `{"constraints:memory":-0.5}`)
+	last := len(lines) - 2
+	lines = slices.Insert(lines, last, strings.Replace(lines[last-1], "memory", "size", 1))
+	if _, err := o.Read(bytes.NewReader(journal())); err != nil {
+		t.Error(err)
+	}
+	trial(`1,"values":[6]`, `{"constraints:memory":Infinity,"other":1}`)
+	task = read(t, o, journal()).Tasks[0]
+	n := len(task.Y)
+	if got := fmt.Sprint(task.Outputs["size"][n-2:], task.Outputs["memory"][n-2:]); got != "[-0.5 NaN] [-0.5 1e+150]" {
+		t.Errorf("set one by one: %s", got)
+	}
+	o.Constraints = []string{"memory", "Size"}
+	if _, err := o.Read(bytes.NewReader(journal())); !errors.Is(err, history.ErrColumn) || !strings.Contains(err.Error(), `"Size": no trial has this constraint`) {
+		t.Errorf("a name that none has: %v", err)
 	}
 }

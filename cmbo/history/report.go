@@ -64,8 +64,7 @@ func (r Report) String() string {
 type Result struct {
 	// Space holds the points of the tasks.
 	Space *cmbo.Space
-	// Tasks are in the order in which the input first names them, their
-	// observations in the order of the input.
+	// Tasks are in the order in which the input first names them, their observations in the order of the input.
 	Tasks []cmbo.Task
 	// Report counts rows, and lists the bad ones under [Skip].
 	Report Report
@@ -156,6 +155,28 @@ func newCollector(s *cmbo.Space, p Policy) (*collector, error) {
 	c.report = &c.result.Report
 	c.setSpace(s)
 	return c, nil
+}
+
+// oriented is newCollector, with limits filled in, for values of a direction and outputs of names, maybe for seconds.
+func oriented(s *cmbo.Space, p Policy, l *Limits, d Direction, seconds string, names []string) (c *collector, err error) {
+	if d > Maximize {
+		return nil, fmt.Errorf("%w: unknown %s", cmbo.ErrOption, d)
+	}
+	if seconds != "" {
+		names = append(slices.Clip(names), seconds)
+	}
+	for i, name := range names {
+		if err := space.CheckName("output", name); err != nil {
+			return nil, fmt.Errorf("%w: %w", cmbo.ErrOption, err)
+		}
+		if slices.Contains(names[:i], name) {
+			return nil, fmt.Errorf("%w: %q is the name of two outputs", cmbo.ErrOption, name)
+		}
+	}
+	if *l, err = l.filled(); err != nil {
+		return nil, err
+	}
+	return newCollector(s, p)
 }
 
 // setSpace sets the space before the first row; nil is none yet.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -78,7 +77,7 @@ func (j *journal) resume(name string, space *cmbo.Space, opts []cmbo.Option) (*c
 	if err := j.file.Sync(); err != nil {
 		return nil, err
 	}
-	return o, files.SyncDir(filepath.Dir(name))
+	return o, files.SyncName(name)
 }
 
 // write appends lines, or leaves the file as it was.

@@ -103,6 +103,24 @@ func TestOpenSaysTheDifference(t *testing.T) {
 	require.NoError(t, open(12))
 }
 
+// TestOpenLink: the folder that is synced is the one that has the file's name, not that of a link to it: the
+// kernel's own links lie in one that cannot be.
+func TestOpenLink(t *testing.T) {
+	f, err := os.Create(filepath.Join(t.TempDir(), "run"))
+	require.NoError(t, err)
+	defer f.Close()
+	link := fmt.Sprintf("/proc/self/fd/%d", f.Fd())
+	if _, err := os.Stat(link); err != nil {
+		t.Skip(err)
+	}
+	_, journal, err := Open(link, square(t))
+	require.NoError(t, err)
+	require.NoError(t, journal.Close())
+	info, err := f.Stat()
+	require.NoError(t, err)
+	require.Positive(t, info.Size())
+}
+
 // TestMode: the file may be read and written by those to whom the process leaves it,
 // as other files that it makes.
 func TestMode(t *testing.T) {

@@ -1,6 +1,7 @@
 package space
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"maps"
@@ -216,8 +217,7 @@ func (m *remap) apply(x []float64) (row []float64, moved, outside bool, err erro
 // Changes says how a space differs from those that tasks were recorded with, where
 // their parameters cannot tell. The zero value changes nothing.
 type Changes struct {
-	// Defaults holds the values of parameters that tasks do not have, by name, as
-	// [Space.Row] takes them.
+	// Defaults holds the values of parameters that tasks do not have, by name, as [Space.Row] takes them.
 	Defaults map[string]any `json:"defaults,omitempty"`
 	// Renamed holds what recorded parameters are called now, by their recorded names.
 	Renamed map[string]string `json:"renamed,omitempty"`
@@ -226,8 +226,12 @@ type Changes struct {
 	Choices map[string]map[string]string `json:"choices,omitempty"`
 }
 
-// ready checks the changes against the space and returns the defaults as a row, NaN for none.
-func (c *Changes) ready(s *Space) ([]float64, error) {
+// ready checks the changes against the space, and that what they change was recorded, and returns the defaults
+// as a row, NaN for none.
+func (c *Changes) ready(s *Space, tasks []Task) ([]float64, error) {
+	recorded := func(is func(p Param) bool) bool {
+		return slices.ContainsFunc(tasks, func(t Task) bool { return slices.ContainsFunc(t.recorded(s), is) })
+	}
 	fill := slices.Repeat([]float64{math.NaN()}, len(s.params))
 	for _, name := range slices.Sorted(maps.Keys(c.Defaults)) {
 		i, ok := s.names[name]
@@ -253,6 +257,9 @@ func (c *Changes) ready(s *Space) ([]float64, error) {
 			return nil, Errorf(ErrOutOfSpace, "both %q and %q are renamed to %q", other, name, now)
 		}
 		from[now] = name
+		if !recorded(func(p Param) bool { return p.name == name }) {
+			return nil, Errorf(ErrSpace, "it is renamed to %q, but no task was recorded with it", now).of(name)
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Choices)) {
 		i, ok := s.names[name]
@@ -264,21 +271,15 @@ func (c *Changes) ready(s *Space) ([]float64, error) {
 			if v, ok := s.params[i].fromText(now); !ok || s.params[i].check(v) != nil {
 				return nil, Errorf(ErrSpace, "%q is called %q, which is not a value of %s", then, now, s.params[i]).of(name)
 			}
+			if !recorded(func(p Param) bool {
+				v, ok := p.fromText(then)
+				return cmp.Or(c.Renamed[p.name], p.name) == name && ok && p.text(v) == then
+			}) {
+				return nil, Errorf(ErrSpace, "%q is called %q, but no task was recorded with it", then, now).of(name)
+			}
 		}
 	}
 	return fill, nil
-}
-
-// renamedAll makes sure that every name that is changed was recorded.
-func (c *Changes) renamedAll(tasks []Task, s *Space) error {
-	for _, name := range slices.Sorted(maps.Keys(c.Renamed)) {
-		if !slices.ContainsFunc(tasks, func(t Task) bool {
-			return slices.ContainsFunc(t.recorded(s), func(p Param) bool { return p.name == name })
-		}) {
-			return Errorf(ErrSpace, "it is renamed to %q, but no task was recorded with it", c.Renamed[name]).of(name)
-		}
-	}
-	return nil
 }
 
 // An Adoption says what [Space.Adopt] or a prior of package cmbo did.
@@ -330,28 +331,23 @@ func (a *Adoption) String() string {
 	return strings.Join(facts, "; ")
 }
 
-// Adopt returns copies of tasks that were recorded with other parameters as tasks of this space.
-// Parameters are matched by name, in any order, and choices by theirs, both as the changes say that
-// they are called now. A parameter that a task does not have takes its default, one that the space
-// does not have is dropped. Ranges, steps, scales and lists of choices may differ; between a
-// categorical and another kind values go by their text, 16 and "16", 1e6 and "1000000" or "1e+06",
-// true and "true". Values between the steps of a parameter become the nearest, as [Space.Snap] has
-// it; other rows outside the space are left out. The Adoption reports both.
+// Adopt returns copies of tasks that were recorded with other parameters as tasks of this space. Parameters are
+// matched by name, in any order, and choices by theirs, both as the changes say that they are called now. A
+// parameter that a task does not have takes its default, one that the space does not have is dropped. Ranges,
+// steps, scales and lists of choices may differ; between a categorical and another kind values go by their text, 16
+// and "16", 1e6 and "1000000" or "1e+06", true and "true". Values between the steps of a parameter become the
+// nearest, as [Space.Snap] has it; other rows outside the space are left out. The Adoption reports both.
 //
-// It fails, and names task and parameter, with [ErrSpace] if a parameter has neither a recorded
-// value nor a default or its kind cannot be converted, or if a task without Params has no row in the
-// space; with [ErrNoTasks] if no row at all is taken over; with ErrSpace or [ErrOutOfSpace] for
-// changes that name what is not there; as [Space.Row] does for defaults, and as Learn of package
-// cmbo does for tasks that are not valid in themselves.
+// It fails, and names task and parameter, with [ErrSpace] if a parameter has neither a recorded value nor a default
+// or its kind cannot be converted, or if a task without Params has no row in the space; with [ErrNoTasks] if no row
+// at all is taken over; with ErrSpace or [ErrOutOfSpace] for changes that name what is not there; as [Space.Row]
+// does for defaults, and as Learn of package cmbo does for tasks that are not valid in themselves.
 func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	if err := s.Defined(); err != nil {
 		return nil, nil, err
 	}
-	fill, err := c.ready(s)
+	fill, err := c.ready(s, tasks)
 	if err != nil {
-		return nil, nil, err
-	}
-	if err := c.renamedAll(tasks, s); err != nil {
 		return nil, nil, err
 	}
 	a := new(Adoption)
@@ -395,7 +391,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 				noise = t.NoiseVariance[k]
 			}
 			if t.Curves != nil {
-				curve = t.Curves[k]
+				curve = CloneCurves(t.Curves[k : k+1])[0]
 			}
 			Observe(&q, row, t.Y[k], noise, t.Outputs.Row(k), curve)
 		}
@@ -420,8 +416,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	return out, a, nil
 }
 
-// atPoint adds to an error the place of point k of a task, those that failed coming after the
-// observations.
+// atPoint adds to an error the place of point k of a task, those that failed coming after the observations.
 func (t *Task) atPoint(err error, k int) error {
 	if k < len(t.X) {
 		return AtRow(err, k)

@@ -111,12 +111,27 @@ func TestAdoptChanges(t *testing.T) {
 		`task "old": parameter "kernel": it was recorded, and so was "scale", which`:  {Changes{Renamed: map[string]string{"scale": "kernel"}}, ErrSpace},
 		`choices of "kernels", which is not a parameter`:                              {Changes{Choices: map[string]map[string]string{"kernels": {"rbf": "poly"}}}, ErrOutOfSpace},
 		`parameter "kernel": "rbf" is called "gauss", which is not a value of one of`: {Changes{Choices: map[string]map[string]string{"kernel": {"rbf": "gauss"}}}, ErrSpace},
+		`parameter "kernel": "Rbf" is called "gaussian", but no task was recorded`:    {Changes{Choices: map[string]map[string]string{"kernel": {"Rbf": "gaussian"}}}, ErrSpace},
+		`parameter "level": "1.0" is called "low", but no task was recorded`:          {Changes{Choices: map[string]map[string]string{"level": {"3": "high", "1.0": "low"}}}, ErrSpace},
 		`parameter "units": "small" is called "17", which is not a value of`:          {Changes{Choices: map[string]map[string]string{"units": {"small": "17"}}}, ErrSpace},
 	} {
 		_, _, err := s.Adopt(tasks, tt.c)
 		require.ErrorIs(t, err, tt.want)
 		require.ErrorContains(t, err, reason)
 	}
+}
+
+// TestAdoptCopies: what is done to adopted tasks does nothing to those that they were made of.
+func TestAdoptCopies(t *testing.T) {
+	s, err := New(Float("x", 0, 1))
+	require.NoError(t, err)
+	tasks := []Task{{ID: "a", X: [][]float64{{0.5}}, Y: []float64{1}, Curves: []Curve{{Steps: []int{1}, Values: []float64{2}}}}}
+	adopted, _, err := s.Adopt(tasks, Changes{})
+	require.NoError(t, err)
+	c := adopted[0].Curves[0]
+	require.Equal(t, tasks[0].Curves[0], c)
+	c.Steps[0], c.Values[0] = 7, 7
+	require.Equal(t, Curve{Steps: []int{1}, Values: []float64{2}}, tasks[0].Curves[0])
 }
 
 // TestAdoptRenamesAtOnce: names that are swapped or passed on are renamed whatever the order of the columns.

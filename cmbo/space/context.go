@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 	"strconv"
+	"unicode/utf8"
 )
 
 // A Context describes a task by name: a number, in any unit, or a choice, a string. What is
@@ -17,8 +18,8 @@ import (
 type Context map[string]any
 
 // Normal returns a copy in which numbers are float64, choices string, and what is missing
-// left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that [CheckName]
-// refuses and a value that is neither, with [ErrNotFinite] for an infinite one.
+// left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that [CheckName] refuses, for a
+// value that is neither, and for a choice that is not UTF-8, with [ErrNotFinite] for an infinite number.
 func (c Context) Normal() (Context, error) {
 	var out Context
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -30,11 +31,10 @@ func (c Context) Normal() (Context, error) {
 			v = strconv.FormatBool(x)
 		} else if x, ok := goNumber(v, false); ok {
 			v = x
-		} else if _, ok := v.(string); !ok {
+		} else if text, ok := v.(string); !ok {
 			return nil, Errorf(ErrTask, "descriptor %q is a %T, neither a number nor a string", name, v)
-		}
-		if name == "" {
-			return nil, Errorf(ErrTask, "a descriptor without a name")
+		} else if !utf8.ValidString(text) {
+			return nil, Errorf(ErrTask, "descriptor %q is %q, which is not UTF-8, and could not be stored", name, text)
 		}
 		if x, ok := v.(float64); ok && math.IsNaN(x) {
 			continue

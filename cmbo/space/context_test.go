@@ -22,7 +22,7 @@ func TestContextNormal(t *testing.T) {
 	got, err = Context{"nothing": nil}.Normal()
 	require.NoError(t, err)
 	assert.Nil(t, got)
-	for _, v := range []any{[]int{1}, struct{}{}, map[string]int{}} {
+	for _, v := range []any{[]int{1}, struct{}{}, map[string]int{}, "Caf\xe9"} {
 		_, err := Context{"a": v}.Normal()
 		assert.ErrorIs(t, err, ErrTask, "%T", v)
 	}

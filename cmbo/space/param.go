@@ -96,12 +96,11 @@ func Bool(name string) Param {
 	return Param{name: name, kind: KindBool, hi: 1}
 }
 
-// WithStep returns a [Float] or [Int] parameter that takes the values lo, lo + step, lo + 2 step, ...
-// up to hi alone; [New] makes the last of them the upper bound. A step of 0 is none. New refuses
-// steps of other kinds, and those that are negative, below a billionth of the larger bound or, for
-// an integer, no whole number. If lo and step are decimals of up to 15 places, each value is the
-// float64 next to the decimal: 0.1 + 2·0.1 is 0.3. A float that is one of them but for rounding is
-// taken for it: [Space.Canonical].
+// WithStep returns a [Float] or [Int] parameter that takes the values lo, lo + step, lo + 2 step, ... up to hi
+// alone; [New] makes the last of them the upper bound. A step of 0 is none. New refuses steps of other kinds, and
+// those that are negative, below a billionth of the larger bound or, for an integer, no whole number. If lo and
+// step are decimals of up to 15 places, each value is the float64 next to the decimal: 0.1 + 2·0.1 is 0.3. A float
+// that is one of them but for rounding is taken for it: [Space.Canonical].
 func (p Param) WithStep(step float64) Param {
 	p.step, p.scale = step, 0
 	if p.kind == KindInt && step == 1 {
@@ -212,7 +211,7 @@ func (p Param) nth(k float64) float64 {
 	switch {
 	case p.kind == KindOrdinal:
 		return p.values[int(k)]
-	case p.step == 0:
+	case p.step == 0 || k == 0: // lo itself, which p.scale may round
 		return p.lo + k
 	}
 	v := p.lo + k*p.step
@@ -433,9 +432,8 @@ func (p Param) decode(u []float64) float64 {
 	return min(max(v, p.lo), p.hi)
 }
 
-// spread maps a uniform number t in [0, 1) to a value such that every whole
-// number and every choice has the same probability (on the log scale for
-// LogInt as nearly as whole numbers allow); reals follow their own scale.
+// spread maps a uniform number t in [0, 1) to a value such that every whole number and every choice has the same
+// probability (on the log scale for LogInt as nearly as whole numbers allow); reals follow their own scale.
 func (p Param) spread(t float64) float64 {
 	n := p.count()
 	switch {

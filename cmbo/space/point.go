@@ -5,9 +5,8 @@ import (
 	"strings"
 )
 
-// A Point is a row with the space that knows its parameters, nil if nobody gave one.
-// Its methods are those of a trial in package cmbo: the getters of single values panic
-// where the name is that of no parameter of their kind.
+// A Point is a row with the space that knows its parameters, nil if nobody gave one. Its methods are those of a
+// trial in package cmbo: the getters of single values panic where the name is that of no parameter of their kind.
 type Point struct {
 	Space *Space
 	X     []float64

@@ -89,9 +89,8 @@ func Candidates(rows [][]float64) (*Space, error) {
 	return s.WithCandidates(rows)
 }
 
-// WithCandidates returns a finite space that has the same parameters but
-// consists of exactly the given rows, which must lie in s and of which equal ones count as one.
-// They are copied, as [Space.Canonical] does.
+// WithCandidates returns a finite space that has the same parameters but consists of exactly the given rows, which
+// must lie in s and of which equal ones count as one. They are copied, as [Space.Canonical] does.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err
@@ -155,9 +154,8 @@ func (s *Space) Index(row []float64) int {
 	return i
 }
 
-// Place returns what [Space.Canonical] does and the smallest index of the candidate that
-// row is, or -1 in a parameter space. It fails as Canonical does, and with
-// [ErrOutOfSpace] if no candidate is equal to row.
+// Place returns what [Space.Canonical] does and the smallest index of the candidate that row is, or -1 in a
+// parameter space. It fails as Canonical does, and with [ErrOutOfSpace] if no candidate is equal to row.
 func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
 	if canonical, err = s.Canonical(row); err != nil {
 		return nil, -1, err
@@ -189,9 +187,8 @@ func (s *Space) Check(row []float64) error {
 	return nil
 }
 
-// Canonical returns a copy of row in the form in which equal points have equal
-// entries: where a parameter has a step, the one of its values that [Space.Check]
-// takes the entry for, 0.3 for 0.1 + 0.2. It fails as Check does.
+// Canonical returns a copy of row in the form in which equal points have equal entries: where a parameter has a
+// step, the one of its values that [Space.Check] takes the entry for, 0.3 for 0.1 + 0.2. It fails as Check does.
 func (s *Space) Canonical(row []float64) ([]float64, error) {
 	if err := s.Check(row); err != nil {
 		return nil, err
@@ -234,9 +231,8 @@ func (s *Space) EncodeAll(rows [][]float64) *linalg.Dense {
 	return u
 }
 
-// Decode returns the point whose encoding is nearest to u, parameter by parameter; coordinates
-// outside [0, 1] are clamped. It fails with [ErrDimension] or [ErrNotFinite]. It inverts Encode, for
-// reals to rounding.
+// Decode returns the point whose encoding is nearest to u, parameter by parameter; coordinates outside [0, 1] are
+// clamped. It fails with [ErrDimension] or [ErrNotFinite]. It inverts Encode, for reals to rounding.
 func (s *Space) Decode(u []float64) ([]float64, error) {
 	if len(u) != s.dim {
 		return nil, Errorf(ErrDimension, "%d coordinates for an encoding of %d", len(u), s.dim)

@@ -198,6 +198,18 @@ func TestStepsFarFromZero(t *testing.T) {
 	}
 }
 
+// TestOneStepValue: the one value of a step beyond the range is the lower bound to the bit, so that the space, with
+// equal bounds, can be stored.
+func TestOneStepValue(t *testing.T) {
+	s, err := New(Float("x", -4391623222.116677, -4.3e9).WithStep(299129535990.2023))
+	require.NoError(t, err)
+	b, err := json.Marshal(s)
+	require.NoError(t, err)
+	var again Space
+	require.NoError(t, json.Unmarshal(b, &again))
+	require.True(t, again.SameParams(s))
+}
+
 // TestDecodeRefuses: coordinates that are no finite number, with their place.
 func TestDecodeRefuses(t *testing.T) {
 	s, err := UnitCube(2)

@@ -25,9 +25,9 @@ import (
 //	string                          the choices, which cannot hold commas
 //	bool                            nothing
 //
-// Fields without a tag, and those with the tag "-", are no parameters; the fields of embedded structs
-// belong to the struct. [Point.Into] fills such a struct. It fails with [ErrSpace] if a tag is not of
-// this form or the field does not hold the ends of the range, 300 in an int8 say, and as [New] does.
+// Fields without a tag, and those with the tag "-", are no parameters; the fields of embedded structs belong to the
+// struct. [Point.Into] fills such a struct. It fails with [ErrSpace] if a tag is not of this form, a struct with tags
+// is embedded by a pointer, or the field does not hold the ends of the range, 300 in an int8 say, and as [New] does.
 func Of(cfg any) (*Space, error) {
 	v := reflect.ValueOf(cfg)
 	if v.Kind() == reflect.Pointer && v.Type().Elem().Kind() == reflect.Struct {
@@ -68,13 +68,18 @@ type field struct {
 	terms []string // after the name
 }
 
-// taggedFields lists the fields with a tag, those of embedded structs included.
+// taggedFields lists the fields with a tag, those of embedded structs included. A pointer in place of such
+// a struct is itself listed, as one that cannot be a parameter.
 func taggedFields(t reflect.Type, path []int) []field {
 	var fields []field
+	tagged := func(f reflect.StructField) bool { _, ok := f.Tag.Lookup("cmbo"); return ok }
 	for i := range t.NumField() {
 		f := t.Field(i)
 		at := append(slices.Clip(path), i)
 		tag, ok := f.Tag.Lookup("cmbo")
+		if e := f.Type; !ok && f.Anonymous && e.Kind() == reflect.Pointer && e.Elem().Kind() == reflect.Struct {
+			ok = slices.ContainsFunc(reflect.VisibleFields(e.Elem()), tagged)
+		}
 		switch {
 		case tag == "-":
 		case !ok && f.Anonymous && f.Type.Kind() == reflect.Struct:

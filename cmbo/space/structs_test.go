@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -90,6 +91,30 @@ func TestSpaceOf(t *testing.T) {
 	}
 }
 
+// Base has a tag behind a pointer of its own kind.
+type Base struct {
+	*Base
+	X float64 `cmbo:"x,0,1"`
+}
+
+// TestSpaceOfPointers: the parameters of a struct that is embedded by a pointer, which could not be set, are not
+// passed over, and pointers to structs that have none are.
+func TestSpaceOfPointers(t *testing.T) {
+	_, err := Of(struct {
+		*Base
+		Y float64 `cmbo:"y,0,1"`
+	}{})
+	require.ErrorIs(t, err, ErrSpace)
+	require.ErrorContains(t, err, "field Base: a *space.Base cannot be a parameter")
+	s, err := Of(struct {
+		*Base `cmbo:"-"`
+		*strings.Builder
+		Y float64 `cmbo:"y,0,1"`
+	}{})
+	require.NoError(t, err)
+	require.Len(t, s.Params(), 1)
+}
+
 func TestPointInto(t *testing.T) {
 	small, err := New(Float("x", 0, 1), Int("n", -500, -300), Categorical("c", "a"))
 	require.NoError(t, err)
@@ -120,6 +145,7 @@ func TestPointInto(t *testing.T) {
 		"field x: it is not exported": &struct {
 			x float64 `cmbo:"x"`
 		}{},
+		"field Base: the space has no such parameter": &struct{ *Base }{},
 	} {
 		err := other.Into(cfg)
 		require.ErrorIs(t, err, ErrSpace, reason)

@@ -46,9 +46,8 @@ type Task struct {
 	Params []Param `json:"params,omitempty"`
 }
 
-// A Curve is what an evaluation showed before its end, which is a value of [Task.Y]: Values
-// at Steps in rising order, none for an evaluation that showed nothing. The steps of all
-// tasks mean the same, such as epochs.
+// A Curve is what an evaluation showed before its end, which is a value of [Task.Y]: Values at Steps in rising
+// order, none for an evaluation that showed nothing. The steps of all tasks mean the same, such as epochs.
 type Curve struct {
 	Steps  []int     `json:"steps"`
 	Values []float64 `json:"values"`
@@ -241,10 +240,9 @@ func (t *Task) checkForm() error {
 	return t.FailedOutputs.check(len(t.Failed), "failures")
 }
 
-// CheckTasks validates tasks, IDs included, and returns them with rows of the space: those
-// recorded with the same parameters in another order are turned. Slices may be shared.
-// It fails with [ErrNoTasks] if there are none, and with [ErrTask], [ErrDimension],
-// [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
+// CheckTasks validates tasks, IDs included, and returns them with rows of the space: those recorded with the same
+// parameters in another order are turned. Slices may be shared. It fails with [ErrNoTasks] if there are none, and
+// with [ErrTask], [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
 func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 	if len(tasks) == 0 {
 		return nil, ErrNoTasks

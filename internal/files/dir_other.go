@@ -2,5 +2,5 @@
 
 package files
 
-// SyncDir does nothing: these systems have no way to sync a directory.
-func SyncDir(string) error { return nil }
+// SyncName does nothing: these systems have no way to sync a directory.
+func SyncName(string) error { return nil }

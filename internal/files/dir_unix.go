@@ -2,18 +2,22 @@
 
 package files
 
-import "os"
+import (
+	"errors"
+	"os"
+	"path/filepath"
+)
 
-// SyncDir makes the names of new files in a directory last: a file whose name is
-// not on disk is lost however often its content was synced.
-func SyncDir(dir string) error {
-	d, err := os.Open(dir)
+// SyncName makes the name of a file last: one whose name is not on disk is lost however
+// often its content was synced. The name is in the directory that a link leads to.
+func SyncName(name string) error {
+	name, err := filepath.EvalSymlinks(name)
 	if err != nil {
 		return err
 	}
-	err = d.Sync()
-	if e := d.Close(); err == nil {
-		err = e
+	d, err := os.Open(filepath.Dir(name))
+	if err != nil {
+		return err
 	}
-	return err
+	return errors.Join(d.Sync(), d.Close())
 }

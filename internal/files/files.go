@@ -1,5 +1,5 @@
 // Package files does what package os leaves to the system: it opens a file for one
-// process alone, and makes the names in a directory last.
+// process alone, and makes the name of a file last.
 package files
 
 import "errors"
