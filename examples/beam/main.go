@@ -163,14 +163,15 @@ func (j *job) build(s beam.Scope, pass int) {
 	byTask := beam.ParDo(s, &keyFn{Settings: j.settings}, lines)
 	tasks := beam.ParDo(s, &taskFn{Settings: j.settings}, beam.GroupByKey(s, byTask))
 	sums := beam.Combine(s, &learnFn{Settings: j.settings, Before: before}, tasks)
-	beam.ParDo0(s, &endFn{Settings: j.settings, Before: before, After: j.state(pass), Out: j.out}, sums)
+	end := &endFn{Settings: j.settings, Before: before, After: j.state(pass), Out: j.out}
+	beam.ParDo0(s, end, beam.Impulse(s), beam.SideInput{Input: sums}) // also where no task leaves any sums
 }
 
 // tell reads the prior back and names it.
 func (j *job) tell(ctx context.Context, w io.Writer) error {
 	b, err := readFile(ctx, j.out)
 	if err != nil {
-		return fmt.Errorf("no prior was made, of no good task: %w", err)
+		return err
 	}
 	p, err := own.Decode(ctx, bytes.NewReader(b))
 	if err != nil {

@@ -81,9 +81,10 @@ func alone(t *testing.T, j *job, refuse ...string) string {
 	var tasks []cmbo.Task
 	byTask := make(map[string][]string)
 	for line := range strings.Lines(string(all)) {
-		var key struct{ Task string }
-		if json.Unmarshal([]byte(line), &key) == nil && key.Task != "" {
-			byTask[key.Task] = append(byTask[key.Task], strings.TrimSpace(line))
+		var key map[string]any
+		json.Unmarshal([]byte(line), &key)
+		if id, _ := key["task"].(string); id != "" {
+			byTask[id] = append(byTask[id], strings.TrimSpace(line))
 		}
 	}
 	space, err := spaceOf(j.settings.Space)
@@ -128,7 +129,7 @@ func TestPipeline(t *testing.T) {
 	bad := []string{
 		`{"task":"run-00007","config":{"lr":0.1,"depth":99},"value":1}`,
 		`{"task":"broken","config":{"lr":0.1,"depth":2},"value":"high"}`,
-		`{"config":{"lr":0.1,"depth":2},"value":1}`, "no JSON",
+		`{"config":{"lr":0.1,"depth":2},"value":1}`, "no JSON", `{"Task":"other","config":{"lr":0.1,"depth":2},"value":1}`,
 	}
 	j := newJob(t, files(t, 1100, bad...))
 	var out bytes.Buffer
@@ -141,7 +142,7 @@ func TestPipeline(t *testing.T) {
 	require.NoError(t, j.run(context.Background(), &out))
 	want := alone(t, j, "run-00007", "broken")
 	for pass := 1; pass <= 5; pass++ {
-		require.Contains(t, out.String(), fmt.Sprintf("pass %d: bad_lines 2 bad_tasks 2 tasks 1099\n", pass))
+		require.Contains(t, out.String(), fmt.Sprintf("pass %d: bad_lines 3 bad_tasks 2 tasks 1099\n", pass))
 	}
 	require.Contains(t, out.String(), "prior of 1099 tasks")
 	require.Contains(t, out.String(), "digest "+want+"\n")
@@ -187,6 +188,19 @@ func TestFailuresAreRetried(t *testing.T) {
 	fallible.left.Store(2)
 	j.attempts = 2
 	require.ErrorContains(t, j.run(context.Background(), &out), errDied.Error())
+}
+
+// TestNothingLearned: a job of no good task fails, also where an earlier one has left a prior.
+func TestNothingLearned(t *testing.T) {
+	before := newJob(t, files(t, 3))
+	require.NoError(t, before.run(context.Background(), io.Discard))
+	for _, line := range []string{"", "no JSON"} {
+		j := newJob(t, files(t, 0, line))
+		j.out, j.settings.Skip = before.out, true
+		var out bytes.Buffer
+		require.ErrorContains(t, j.run(context.Background(), &out), badMark+"no good task")
+		require.NotContains(t, out.String(), "prior of")
+	}
 }
 
 // TestShardCoder: a shard comes back as it was, and bytes that are none are refused.

@@ -74,15 +74,16 @@ func (f *keyFn) ProcessElement(ctx context.Context, line string, emit func(strin
 	if strings.TrimSpace(line) == "" {
 		return nil
 	}
-	var key struct{ Task *string }
-	err := json.Unmarshal([]byte(line), &key)
-	if err == nil && (key.Task == nil || strings.TrimSpace(*key.Task) == "") {
-		err = errors.New(`no "task"`)
+	var fields map[string]json.RawMessage // a struct would take "Task" for "task", which package history does not
+	var id string
+	err := json.Unmarshal([]byte(line), &fields)
+	if err == nil && (json.Unmarshal(fields["task"], &id) != nil || strings.TrimSpace(id) == "") {
+		err = errors.New(`no "task" that is a string`)
 	}
 	if err != nil {
 		return f.Settings.refuse(ctx, badLines, fmt.Errorf("line %.80q: %w", line, err))
 	}
-	emit(strings.TrimSpace(*key.Task), line)
+	emit(strings.TrimSpace(id), line)
 	return nil
 }
 
@@ -219,7 +220,11 @@ type endFn struct {
 	Before, After, Out string
 }
 
-func (f *endFn) ProcessElement(ctx context.Context, s *shard) error {
+func (f *endFn) ProcessElement(ctx context.Context, _ []byte, sums func(**shard) bool) error {
+	var s *shard
+	if !sums(&s) { // else what -out held before would pass for what was learned
+		return errors.New(badMark + "no good task, of which a prior could be made")
+	}
 	for _, why := range s.refused {
 		leftOut.Inc(ctx, 1)
 		log.Warnf(ctx, "left out: %s", why)

@@ -35,7 +35,7 @@ type Store struct {
 	lock string // name of the file, "" for none
 }
 
-// OpenStore opens the bucket of a URL: file:///folder, mem://, or those of other drivers
+// OpenStore opens the bucket of a URL: file:///folder, file://./folder, mem://, or those of other drivers
 // that the program imports.
 func OpenStore(ctx context.Context, bucket string) (*Store, error) {
 	u, err := url.Parse(bucket)
@@ -45,8 +45,8 @@ func OpenStore(ctx context.Context, bucket string) (*Store, error) {
 	s := new(Store)
 	if u.Scheme == fileblob.Scheme {
 		folder := filepath.FromSlash(u.Path)
-		if os.PathSeparator != '/' {
-			folder = strings.TrimPrefix(folder, string(os.PathSeparator)) // file:///c:/folder
+		if u.Host == "." || os.PathSeparator != '/' {
+			folder = strings.TrimPrefix(folder, string(os.PathSeparator)) // file://./folder, file:///c:/folder
 		}
 		s.lock = filepath.Join(folder, ".create.lock")
 	}

@@ -231,3 +231,10 @@ func TestRun(t *testing.T) {
 	}
 	require.Equal(t, 9, n, "the beginning, four asked and four told")
 }
+
+// TestRelativeFolder: the lock of a bucket lies in its folder.
+func TestRelativeFolder(t *testing.T) {
+	t.Chdir(t.TempDir())
+	require.NoError(t, run(ctx, "file://./bucket?create_dir=true", "example", 1))
+	require.FileExists(t, filepath.Join("bucket", ".create.lock"))
+}

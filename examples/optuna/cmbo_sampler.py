@@ -137,14 +137,14 @@ class CmboSampler(BaseSampler):
                 y = t.value
                 if t.state == TrialState.PRUNED:
                     y = t.intermediate_values.get(t.last_step) if pruned_values and t.last_step is not None else None
-                if t.state == TrialState.FAIL or y is None or not abs(y) <= MOST:
+                if t.state == TrialState.FAIL or y is None or not self._takes(y):
                     task["failed"].append(row)
                 else:
                     task["x"].append(row)
                     task["y"].append(y)
                     # The last value of a pruned trial is not what it would have ended with.
                     shown = _curve(trials, t) if t.state == TrialState.COMPLETE else {}
-                    curve = [(step, v) for step, v in sorted(shown.items()) if abs(v) <= MOST]
+                    curve = [(step, v) for step, v in sorted(shown.items()) if self._takes(v)]
                     curves.append({"steps": [step for step, _ in curve], "values": [v for _, v in curve]})
                     outputs = self._outputs(t)
                     for output, column in columns.items():
@@ -159,11 +159,13 @@ class CmboSampler(BaseSampler):
                 directions.add(study.direction.name)
         if len(directions) != 1:
             raise ValueError(f"the studies' trials in search_space have {len(directions)} directions, not one")
-        self._post("priors", {"name": name, "space": _describe(space), "tasks": tasks, "minimize": directions == {"MINIMIZE"}})
+        self._post("priors", {"name": name, "space": _describe(space), "tasks": tasks, "minimize": directions == {"MINIMIZE"},
+                              "positive_values": bool(self._options.get("positive_values"))})
 
     def _open(self, study: optuna.Study, space: Space) -> str:
         """Returns the service's study for a study and a space; makes it if need be."""
-        body = {"space": _describe(space), "options": {**self._options, "minimize": study.direction.name == "MINIMIZE"}}
+        # In one order, whatever that of the arguments: the service tells bodies apart by their bytes.
+        body = {"space": _describe(space), "options": {**dict(sorted(self._options.items())), "minimize": study.direction.name == "MINIMIZE"}}
         if self._prior:
             body["prior"] = self._prior
         digest = hashlib.sha256(json.dumps([study.study_name, body], sort_keys=True).encode()).hexdigest()

@@ -627,7 +627,11 @@ def test_values_that_are_not_positive_count_as_failed(service):
             raise optuna.TrialPruned
         return {2: 0.0, 5: -1.0}.get(trial.number, x + 0.1)
 
-    for prior in (None, "positive"):
+    past = optuna.create_study(study_name="past of positive values")
+    for x, y in ((0.1, 3), (0.4, 0.5), (0.6, 0.0), (0.9, 7)):
+        past.add_trial(optuna.trial.create_trial(params={"x": x}, distributions=space, value=y, intermediate_values={1: 2 * y}))
+    CmboSampler(service.url, search_space=space, positive_values=True).learn("positive-2", [past])  # the prior for one that is like it
+    for prior in (None, "positive", "positive-2"):
         sampler = CmboSampler(service.url, search_space=space, prior=prior, seed=1, positive_values=True)
         study = optuna.create_study(study_name=f"positive {prior}", sampler=sampler, pruner=CmboPruner(sampler))
         for x, y in ((0.5, 0.6), (0.7, 0.0)):  # not of the service: the first is observed, the second is nothing
@@ -640,6 +644,14 @@ def test_values_that_are_not_positive_count_as_failed(service):
         status = [told[t.system_attrs[ATTR]["trial"]]["status"] for t in proposed(study)]
         assert status == ["failed"] * 4 + ["told"] * 2
         assert get(service, run)["observations"] == 3
+
+
+def test_the_order_of_options_does_not_matter(service):
+    runs = set()
+    for options in ({"initial": 2, "acquisition": "EI"}, {"acquisition": "EI", "initial": 2}):
+        sampler = CmboSampler(service.url, search_space=SPACE, **options)
+        runs.add(sampler._open(optuna.create_study(study_name="order", sampler=sampler), SPACE))
+    assert len(runs) == 1
 
 
 def test_what_goes_wrong_is_said(tmp_path, service):

@@ -80,7 +80,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	readFile := flags.String("read-token-file", "",
 		"`file` with a token that is good for reading alone, pages and metrics among it")
 	flags.BoolVar(&o.probe, "probe", false,
-		"ask the service that listens on the port of -addr, on this machine, whether it is up, and end")
+		"ask the service that listens on -addr, an address of this machine, whether it is up, and end")
 	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
 	flags.TextVar(&o.logLevel, "log-level",
 		slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
@@ -201,19 +201,23 @@ func run(args []string, fsys disk.FS) int {
 	return 0
 }
 
-// probe fails unless a service answers on the port of an address.
+// probe fails unless a service answers that listens on an address of this machine.
 func probe(ctx context.Context, addr string) error {
-	_, port, err := net.SplitHostPort(addr)
+	host, port, err := net.SplitHostPort(addr)
 	if err != nil {
 		return err
+	}
+	if ip := net.ParseIP(host); host == "" || ip.IsUnspecified() { // it listens on all
+		host = "127.0.0.1"
 	}
 	ctx, cancel := context.WithTimeout(ctx, 3*time.Second)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, http.MethodGet,
-		"http://"+net.JoinHostPort("127.0.0.1", port)+"/v1/health", nil)
+		"http://"+net.JoinHostPort(host, port)+"/v1/health", nil)
 	if err != nil {
 		return err
 	}
+	r.Host = "localhost" // a name that every service answers to
 	resp, err := http.DefaultClient.Do(r)
 	if err != nil {
 		return err

@@ -267,6 +267,29 @@ func TestFlags(t *testing.T) {
 	}
 }
 
+// A probe finds the service at the address that it listens on.
+func TestProbe(t *testing.T) {
+	l, err := net.Listen("tcp", "127.0.0.2:0")
+	if err != nil {
+		t.Skip(err)
+	}
+	l.Close()
+	at := strings.TrimPrefix(start(t, t.TempDir(), "-addr", "127.0.0.2:0").addr, "http://")
+	all := strings.TrimPrefix(start(t, t.TempDir(), "-addr", "0.0.0.0:0").addr, "http://")
+	_, port, err := net.SplitHostPort(all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, addr := range []string{at, ":" + port, "0.0.0.0:" + port, "127.0.0.1:" + port, "[::]:" + port} {
+		if err := probe(t.Context(), addr); err != nil {
+			t.Errorf("%s: %v", addr, err)
+		}
+	}
+	if err := probe(t.Context(), l.Addr().String()); err == nil {
+		t.Error("a service was found where none is")
+	}
+}
+
 // What is not even HTTP, or stops in the middle, does not disturb the service.
 func TestNoise(t *testing.T) {
 	p := start(t, t.TempDir())

@@ -78,7 +78,7 @@ func TestContext(t *testing.T) {
 	}
 	for _, c := range []struct{ name, value, want string }{
 		{"context", "cores", "not of the form"}, {"context", "cores=1,cores=2", "twice"}, {"context", "cores=", "not of the form"},
-		{"context", "nodes=3", "nodes"}, {"context", "cores=many", "cores"}, {"positive_values", "yes please", "true or false"},
+		{"context", "cores=3, nodes=3", `lacks this column, named for descriptor "nodes"`}, {"context", "cores=many", "cores"}, {"positive_values", "yes please", "true or false"},
 	} {
 		_, err := newService(dir).GetSuggestions(ctx, &api.GetSuggestionsRequest{Experiment: newExperiment(c.name, c.value, "history", "past.csv"), CurrentRequestNumber: 1})
 		if err == nil || !strings.Contains(err.Error(), c.want) {

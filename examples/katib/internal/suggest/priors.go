@@ -154,12 +154,11 @@ func (x *experiment) learn(ctx context.Context, b []byte, logf func(string, ...a
 		}
 		// The past may know nothing of a limit, and teaches the objective all the same.
 		var lacking *history.RowError
-		if !errors.Is(err, history.ErrColumn) || !errors.As(err, &lacking) {
+		if !errors.Is(err, history.ErrColumn) || !errors.As(err, &lacking) || !slices.Contains(x.limited, lacking.Field) {
 			return nil, err
 		}
 		logf("%s teaches nothing of %q: %v", x.prior.place, lacking.Field, err)
 		delete(outputs.Outputs, lacking.Field)
-		delete(outputs.Context, lacking.Field)
 	}
 	logf("%s: %d tasks, %d evaluations, %d of them failed; %d were moved to the nearest step, %d passed over",
 		x.prior.place, len(past.Tasks), past.Report.Accepted, past.Report.Failed, past.Report.Snapped, past.Report.PassedOver)

@@ -112,6 +112,10 @@ func TestAssignments(t *testing.T) {
 	if got := fmt.Sprint(list[0].Value, list[1].Value, list[2].Value, list[3].Value); got != "0.001320.3b" {
 		t.Errorf("assignments %s", got)
 	}
+	whole := parameter{name: "seed"}
+	if got := whole.text(1<<53-1) + whole.text(-1<<53); got != "9007199254740991-9007199254740992" {
+		t.Errorf("whole numbers %s", got)
+	}
 	back, err := s.row([]*api.ParameterAssignment{list[2], list[0], list[3], list[1]})
 	if err != nil || fmt.Sprint(back) != fmt.Sprint(row) {
 		t.Errorf("%v was read back as %v: %v", row, back, err)

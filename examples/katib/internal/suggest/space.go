@@ -183,7 +183,7 @@ func (p *parameter) text(v float64) string {
 	if text, ok := p.texts[v]; ok {
 		return text
 	}
-	if v == math.Trunc(v) && math.Abs(v) < 1e15 {
+	if v == math.Trunc(v) && math.Abs(v) <= 1<<53 { // of an int, too: programs read no exponent in one
 		return strconv.FormatFloat(v, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)

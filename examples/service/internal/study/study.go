@@ -335,7 +335,7 @@ func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, 
 
 // Report adds a value to the curve of a trial and says what it tells of the end. Once the
 // value is on disk the request has succeeded: the prospect is nil if the model failed or
-// took too long, and for a request that is repeated after a restart.
+// took too long, and for a request that is repeated after a restart, unless its value failed the trial.
 func (s *Study) Report(ctx context.Context, q Request, trial, step int,
 	y float64) (p *cmbo.Prospect, again bool, err error) {
 	outside := space.CheckValue(y) != nil
@@ -364,6 +364,9 @@ func (s *Study) Report(ctx context.Context, q Request, trial, step int,
 	}
 	if t, ok := s.Trial(trial); again && ok && t.Prospect != nil && t.Prospect.Step == step {
 		p = t.Prospect
+	} else if nan := math.NaN(); again && outside { // this verdict follows from the value alone
+		p = &cmbo.Prospect{Trial: trial, Step: step, Diverged: true, Stop: true,
+			Mean: nan, SD: nan, Best: nan, Chance: nan, Before: nan}
 	}
 	return p, again, err
 }

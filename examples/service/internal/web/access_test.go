@@ -219,6 +219,7 @@ func TestMemoryOfBodies(t *testing.T) {
 		fill(param+`"options":{"seed":`, ` `, `1}}`),
 		fill(`{"id":"`, `\n`, `"}`),
 		fill(`[`, `[],`, `[]]`),
+		fill(`{"id":"a","learn":{"tasks":[`, `{},`, `{}]}} x`), // what stands behind the object lets nothing pass
 	}
 	var top atomic.Uint64
 	stop := make(chan struct{})

@@ -117,7 +117,7 @@ func (s *Server) readLarge(ctx context.Context, conn *http.ResponseController, b
 }
 
 // decode decodes a body, strictly: one object, known fields, none of them twice,
-// nothing behind it.
+// nothing behind it, which scan finds before anything is made.
 func (q *request) decode(v any) error {
 	b := q.body
 	if !utf8.Valid(b) {
@@ -132,13 +132,7 @@ func (q *request) decode(v any) error {
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
 	d.UseNumber()
-	if err := d.Decode(v); err != nil {
-		return err
-	}
-	if d.InputOffset() < int64(len(b)) {
-		return badRequest("json", "there is something behind the JSON object")
-	}
-	return nil
+	return d.Decode(v)
 }
 
 // change returns what identifies a request that changes a study.

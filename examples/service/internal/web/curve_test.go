@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/client"
+	"github.com/gocmbo/cmbo/examples/service/internal/twin"
 )
 
 // curveEpochs are those of a whole evaluation.
@@ -273,5 +274,23 @@ func TestCurves(t *testing.T) {
 	got, err := c.LearnPrior(t.Context(), &api.NewPrior{Space: space, Learn: api.Learn{Studies: []string{"s"}, Minimize: true}})
 	if err != nil || got.Digest != want {
 		t.Errorf("learned %+v, %v; want %s", got, err, want)
+	}
+}
+
+// A report whose value failed its trial has its verdict from the value, also when it is sent again after a restart.
+func TestDivergedAgain(t *testing.T) {
+	s := newService(t)
+	s.create(t, s.over(t), "s", twin.Kinds(t)[0])
+	s.reads(t, post("/v1/studies/s/ask", `{}`), new(api.Trials))
+	q := post("/v1/studies/s/trials/1/report", `{"step": 3, "y": -1e151}`)
+	q.header.Set(api.KeyHeader, "again")
+	var first, second api.Prospect
+	s.reads(t, q, &first)
+	if err := s.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	openService(t, s.dir).reads(t, q, &second)
+	if !first.Diverged || !first.Stop || !reflect.DeepEqual(first, second) {
+		t.Errorf("%+v, and after a restart %+v", first, second)
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"math"
 	"net/http"
 	"strings"
@@ -178,8 +177,6 @@ func notJSON(err error) (api.Detail, bool) {
 		d.Where = &api.Where{Offset: syntax.Offset}
 	case errors.As(err, &kind):
 		d.Where = &api.Where{Field: kind.Field, Offset: kind.Offset}
-	case errors.Is(err, io.EOF), errors.Is(err, io.ErrUnexpectedEOF):
-		d.Message = "the body ends too early"
 	case !errors.Is(err, api.ErrRow) && !strings.HasPrefix(err.Error(), "json: "): // such as an unknown field
 		return api.Detail{}, false
 	}

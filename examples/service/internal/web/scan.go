@@ -54,7 +54,7 @@ func (f *frame) meet(key string) bool {
 // match one of them differs in its case; those in freeKeys are free.
 func scan(b []byte, nodes, values int) error {
 	if !json.Valid(b) {
-		return nil // decoding tells what is wrong, before it makes anything
+		return json.Unmarshal(b, new(any)) // which tells what is wrong, before it makes anything
 	}
 	var frames []*frame
 	var top *frame
