@@ -30,9 +30,8 @@
 //	runs.jsonl         a Record a line, which names the program that made it
 //	failures.jsonl     a Failure a line, if there are any
 //
-// A line is written as soon as its run is done, so a process that is killed loses no more than the
-// runs under way, and the same call goes on where it stopped. At the end lines are put in order.
-// They then have the same bytes whatever the number of workers and of interruptions, with one build
-// of the program (see package cmbo). Runs are made repeat by repeat, each for all methods, splits
-// and targets, so that methods are comparable whenever one stops.
+// A line is written as soon as its run is done, so a process that is killed loses no more than the runs under way, and
+// the same call goes on where it stopped. At the end lines are put in order. They then have the same bytes whatever the
+// number of workers and of interruptions, with one build of the program (see package cmbo). Runs are made repeat by
+// repeat, each for all methods, splits and targets, so that methods are comparable whenever one stops.
 package bench

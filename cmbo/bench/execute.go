@@ -45,8 +45,7 @@ func (x *execution) make(ctx context.Context, b *batch) error {
 	return nil
 }
 
-// release forgets a tuner that no batch needs any more, or for which there is no
-// room until it is needed again.
+// release forgets a tuner that no batch needs any more, or for which there is no room until it is needed again.
 func (x *execution) release(l *model) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -58,8 +57,7 @@ func (x *execution) release(l *model) {
 	}
 }
 
-// keptTuners bounds the number of tuners in memory but for those in use. They take about
-// 10 MB each.
+// keptTuners bounds the number of tuners in memory but for those in use. They take about 10 MB each.
 const keptTuners = 100
 
 // learn returns what the method of a batch learned, nil if it could not.
@@ -105,8 +103,7 @@ func (x *execution) run(ctx context.Context, tuner Tuner, task *TableTask, run p
 	return r, nil
 }
 
-// tell takes down that n runs are done, or why they are missing, unless the whole experiment is
-// ending.
+// tell takes down that n runs are done, or why they are missing, unless the whole experiment is ending.
 func (x *execution) tell(ctx context.Context, k runKey, n int, missing error) error {
 	if missing != nil && ctx.Err() != nil {
 		return ctx.Err()

@@ -25,8 +25,7 @@ type Experiment struct {
 
 // Progress tells how far an experiment has come.
 type Progress struct {
-	// Done of Total runs are there, Known of them since before this call.
-	// Failed more could not be made.
+	// Done of Total runs are there, Known of them since before this call. Failed more could not be made.
 	Done, Known, Failed, Total int
 	// Last names what was finished last.
 	Last string
@@ -61,18 +60,16 @@ func (f *Failure) key() runKey {
 // String names the place and the error.
 func (f Failure) String() string { return f.key().String() + ": " + f.Error }
 
-// Run makes the runs of the experiment that the folder dir does not hold yet,
-// and makes the folder if need be: the package comment says what is in it. An
-// empty dir stands for none. Only one process may use a folder at a time.
+// Run makes the runs of the experiment that the folder dir does not hold yet, and makes the folder if need be: the
+// package comment says what is in it. An empty dir stands for none. Only one process may use a folder at a time.
 //
 // An experiment may be continued with more splits, repeats, targets, methods, acquisitions or
 // tables than before, but with nothing else changed, and no other table under the name of a space.
 //
-// A method that fails loses the run it fails in, or, if it cannot learn, those
-// of the split, and Run goes on without an error. It fails with [cmbo.ErrOption] or [cmbo.ErrTask]
-// if the protocol or a table makes no sense or the folder is of another experiment, with
-// [cmbo.ErrCorrupt] or [cmbo.ErrVersion] if its files cannot be read, with the error of the file
-// system, or with ctx.Err() soon after ctx is done; the Outcome then tells how far it came.
+// A method that fails loses the run it fails in, or, if it cannot learn, those of the split, and Run goes on without an
+// error. It fails with [cmbo.ErrOption] or [cmbo.ErrTask] if the protocol or a table makes no sense or the folder is of
+// another experiment, with [cmbo.ErrCorrupt] or [cmbo.ErrVersion] if its files cannot be read, with the error of the
+// file system, or with ctx.Err() soon after ctx is done; the Outcome then tells how far it came.
 func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Outcome, error) {
 	catalogue := e.Catalogue
 	if catalogue == nil {

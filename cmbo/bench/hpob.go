@@ -24,11 +24,10 @@ const hpobInitial = "bo-initializations.json"
 // maxTableBytes bounds a file of tables, unpacked: HPO-B's largest has one gigabyte.
 const maxTableBytes = 8 << 30
 
-// OpenTable reads one search space from path: a file in HPO-B's format, plain JSON or gzip'd, as
-// [history.HPOB] reads it, of at most 8 GiB unpacked, or a directory with HPO-B's own
-// meta-train-dataset.json, meta-validation-dataset.json, meta-test-dataset.json and
-// bo-initializations.json, of which at least one data set must be there. An empty name stands for
-// the only space of a file. The first bad row is an error. It fails as history.HPOB does, with
+// OpenTable reads one search space from path: a file in HPO-B's format, plain JSON or gzip'd, as [history.HPOB] reads
+// it, of at most 8 GiB unpacked, or a directory with HPO-B's own meta-train-dataset.json, meta-validation-dataset.json,
+// meta-test-dataset.json and bo-initializations.json, of which at least one data set must be there. An empty name
+// stands for the only space of a file. The first bad row is an error. It fails as history.HPOB does, with
 // [cmbo.ErrOption] for a directory without a name, or with the error of the file system.
 func OpenTable(path, space string) (*Table, error) {
 	info, err := os.Stat(path)

@@ -4,12 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -18,8 +20,7 @@ type Method struct {
 	Name string
 	// Transfers reports whether the method learns from the past tasks.
 	Transfers bool
-	// Use says what the method does with the acquisition of a run, and so beside
-	// which ones its runs belong.
+	// Use says what the method does with the acquisition of a run, and so beside which ones its runs belong.
 	Use baseline.Use
 	// Clusters reports whether the method groups the past tasks.
 	Clusters bool
@@ -40,18 +41,16 @@ type Training struct {
 	Clusters [2]int
 }
 
-// A Tuner is what a [Method] learned from one split: it begins a run over a target's candidates.
-// opts are the seed, the acquisition and the bound on goroutines; seed is the same one, for what
-// takes no options.
+// A Tuner is what a [Method] learned from one split: it begins a run over a target's candidates. opts are the seed, the
+// acquisition and the bound on goroutines; seed is the same one, for what takes no options.
 type Tuner func(ctx context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error)
 
-// Methods returns all methods known here: those of package baseline, the seven
-// variants of cm-BO named by the paper, "cm-BO", what [cmbo.Learn] and [cmbo.New]
-// do without options, and "no-past", what New does without a prior.
+// Methods returns all methods known here: those of package baseline, the seven variants of cm-BO named by the paper,
+// "cm-BO", what [cmbo.Learn] and [cmbo.New] do without options, and "no-past", what New does without a prior.
 func Methods() []Method {
 	var ms []Method
 	for _, m := range baseline.Methods() {
-		ms = append(ms, Method{Name: m.Name, Transfers: m.Transfers, Use: m.Use, Learn: rival(m)})
+		ms = append(ms, fromBaseline(m, false))
 	}
 	for _, v := range paper.Variants() {
 		clusters := v != paper.GlobalCen && v != paper.IndiWeightJef
@@ -72,6 +71,10 @@ func withoutPast(context.Context, Training) (Tuner, error) {
 // takes it: a method that a [Protocol] may name beside those of [Methods].
 func Ablated(change string) string { return defaultMethod + ":" + change }
 
+// SharedValues follows the name of a method of package baseline whose values are standardised for all tasks together,
+// as where they have one unit: "RGPE:shared", a method that a [Protocol] may name beside those of [Methods].
+const SharedValues = ":shared"
+
 // defaultMethod is the name of what Learn and New do without options.
 const defaultMethod = "cm-BO"
 
@@ -88,6 +91,11 @@ func findMethod(all []Method, name string) (*Method, error) {
 		}
 		return &Method{Name: Ablated(change), Transfers: true, Learn: own(o)}, nil
 	}
+	if method, ok := strings.CutSuffix(name, SharedValues); ok {
+		m, err := baseline.Find(method)
+		own := fromBaseline(m, true)
+		return &own, err
+	}
 	var known []string
 	for i := range all {
 		if strings.EqualFold(all[i].Name, name) {
@@ -98,17 +106,64 @@ func findMethod(all []Method, name string) (*Method, error) {
 	return nil, fmt.Errorf("%w: there is no method %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
 }
 
-// rival learns a method of package baseline.
-func rival(m baseline.Method) func(context.Context, Training) (Tuner, error) {
-	return func(ctx context.Context, l Training) (Tuner, error) {
-		model, err := m.Learn(ctx, l.Space, l.Tasks, baseline.WithSeed(l.Seed), baseline.WithParallelism(1))
+// fromBaseline returns a method of package baseline. If values are shared, those of all tasks are standardised together,
+// by the mean and the deviation of the past's, else each task's by its own.
+func fromBaseline(m baseline.Method, shared bool) Method {
+	name, policy := m.Name, cmbo.ZScore
+	if shared {
+		name, policy = name+SharedValues, cmbo.RawValues
+	}
+	return Method{Name: name, Transfers: m.Transfers, Use: m.Use, Learn: func(ctx context.Context, l Training) (Tuner, error) {
+		in := inUnit{scale: 1}
+		tasks := slices.Clone(l.Tasks)
+		if shared {
+			var all []float64
+			for _, t := range tasks {
+				all = append(all, t.Y...)
+			}
+			mean, variance := stat.MeanVariance(all)
+			in = inUnit{shift: mean, scale: math.Sqrt(variance)}
+		}
+		for i := range tasks {
+			tasks[i].Y = slices.Clone(tasks[i].Y)
+			for k, y := range tasks[i].Y {
+				tasks[i].Y[k] = in.of(y)
+			}
+		}
+		model, err := m.Learn(ctx, l.Space, tasks, baseline.WithSeed(l.Seed), baseline.WithParallelism(1), baseline.WithYPolicy(policy))
 		if err != nil {
 			return nil, err
 		}
 		return func(_ context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-			return cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))...)
+			run := in
+			var err error
+			run.Optimizer, err = cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)), cmbo.WithYPolicy(policy))...)
+			return run, err
 		}, nil
-	}
+	}}
+}
+
+// An inUnit is an optimiser whose values are in another unit than those that it is told.
+type inUnit struct {
+	*cmbo.Optimizer
+	shift, scale float64
+}
+
+func (o inUnit) of(y float64) float64 { return (y - o.shift) / o.scale }
+
+// Observe, Tell and LastStep are those of the optimiser, in the unit of what is told.
+func (o inUnit) Observe(x []float64, y float64, opts ...cmbo.ObservationOption) error {
+	return o.Optimizer.Observe(x, o.of(y), opts...)
+}
+
+func (o inUnit) Tell(id int, y float64, opts ...cmbo.ObservationOption) error {
+	return o.Optimizer.Tell(id, o.of(y), opts...)
+}
+
+func (o inUnit) LastStep() (cmbo.Step, bool) {
+	s, ok := o.Optimizer.LastStep()
+	s.Shift, s.Scale = o.shift+o.scale*s.Shift, o.scale*s.Scale
+	return s, ok
 }
 
 // variant learns a variant of the paper's method.

@@ -72,8 +72,7 @@ type model struct {
 	users int // batches under way
 }
 
-// A batch is the runs of a model in one repeat that are still to be made: one goroutine makes
-// them one after the other.
+// A batch is the runs of a model in one repeat that are still to be made: one goroutine makes them one after the other.
 type batch struct {
 	*model
 	runs []plannedRun
@@ -110,9 +109,8 @@ func (p *plan) models(tables []*Table) (all []*model, err error) {
 	return all, nil
 }
 
-// batches lists what known does not hold yet in the order in which it is to be
-// made, repeat by repeat, so that methods are comparable whenever the experiment
-// stops. It also returns how many runs there are in all.
+// batches lists what known does not hold yet in the order in which it is to be made, repeat by repeat, so that methods
+// are comparable whenever the experiment stops. It also returns how many runs there are in all.
 func (p *plan) batches(models []*model, known map[runKey]bool) (open []*batch, total int) {
 	for repeat := range p.Repeats {
 		for _, l := range models {

@@ -18,9 +18,8 @@ type Protocol struct {
 	// Seed is that of everything random.
 	Seed uint64 `json:"seed"`
 
-	// Own takes HPO-B's own division of the tasks, train and validation being
-	// the sources and test the targets, and its own initial configurations, in
-	// the place of random ones. Splits is 1 then.
+	// Own takes HPO-B's own division of the tasks, train and validation being the sources and test the targets, and its
+	// own initial configurations, in the place of random ones. Splits is 1 then.
 	Own bool `json:"own"`
 	// Splits is the number of random divisions of the tasks.
 	Splits int `json:"splits"`
@@ -30,17 +29,15 @@ type Protocol struct {
 	Sources int `json:"sources,omitempty"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
-	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times
-	// −1, or "mirrored", turned over within the range of all, as errors are accuracies: they mislead;
-	// "shuffled", those of a task stand beside its points in another order: they say nothing;
-	// "penalized", what is not above the quantile of a tenth of its task becomes a penalty, a thousand times their range below
-	// them; "compressed", they are as [cmbo.Learn] sees them; for a target in other units "shifted", 50
-	// of their mean range lower, "lower" and "higher", three of it, "small" and "large", a thirtieth and
-	// thirty times of each; "mixed", each has a unit of its own: a tenth to ten times its values, moved
-	// by up to three mean ranges.
+	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times −1, or "mirrored",
+	// turned over within the range of all, as errors are accuracies: they mislead; "shuffled", those of a task stand
+	// beside its points in another order: they say nothing; "penalized", what is not above the quantile of a tenth of
+	// its task becomes a penalty, a thousand times their range below them; "compressed", they are as [cmbo.Learn] sees
+	// them; for a target in other units "shifted", 50 of their mean range lower, "lower" and "higher", three of it,
+	// "small" and "large", a thirtieth and thirty times of each; "mixed", each has a unit of its own: a tenth to ten
+	// times its values, moved by up to three mean ranges.
 	Past string `json:"past,omitempty"`
-	// Targets bounds how many targets of a split are tuned, the first ones in
-	// the order of their IDs; 0 for all.
+	// Targets bounds how many targets of a split are tuned, the first ones in the order of their IDs; 0 for all.
 	Targets int `json:"targets"`
 	// Initial is how many random rows of the target are told before the first query.
 	Initial int `json:"initial"`
@@ -49,7 +46,7 @@ type Protocol struct {
 	// Budget is the number of queries of a run.
 	Budget int `json:"budget"`
 
-	// Methods are the names of the methods, as in [Methods].
+	// Methods are the names of the methods, as in [Methods], with [SharedValues] behind them or as [Ablated] has it.
 	Methods []string `json:"methods"`
 	// Acquisitions are acquisition functions as [cmbo.ParseAcquisition] reads
 	// them. A method runs with those that suit it, one without any once.
@@ -91,8 +88,7 @@ func Protocols() []Protocol {
 	return []Protocol{paper, hpob, quick}
 }
 
-// FindProtocol returns the preset of that name, letter case ignored. It fails
-// with [cmbo.ErrOption].
+// FindProtocol returns the preset of that name, letter case ignored. It fails with [cmbo.ErrOption].
 func FindProtocol(name string) (Protocol, error) {
 	var known []string
 	for _, p := range Protocols() {
@@ -110,8 +106,7 @@ func (p Protocol) clone() Protocol {
 	return p
 }
 
-// Check says what is wrong with the protocol, wrapping [cmbo.ErrOption]; its
-// methods must be among [Methods].
+// Check says what is wrong with the protocol, wrapping [cmbo.ErrOption]; its methods must be among [Methods].
 func (p Protocol) Check() error {
 	_, err := p.settle(Methods())
 	return err

@@ -3,6 +3,7 @@ package bench
 import (
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -151,4 +152,42 @@ func TestForetoldAsPredicted(t *testing.T) {
 		// Times its deviation the number of deviations is the error.
 		require.InDelta(t, task.Y[r.Rows[k]]-mean, r.Z[k]*math.Exp(r.LogSD[k])*(hi-lo), 1e-3*(hi-lo), "query %d", k)
 	}
+}
+
+// TestSharedValues: standardised together, values in another unit that all tasks have change no proposal, and a task's
+// own offset does; predictions are in the unit told.
+func TestSharedValues(t *testing.T) {
+	for _, name := range []string{"RGPE", "EM-EGP"} {
+		runs := func(name string, y func(task int, y float64) float64) (rows [][]int, z [][]float64) {
+			table := gridTable(9, 16)
+			for k := range table.Tasks {
+				table.Tasks[k].Y = slices.Clone(table.Tasks[k].Y)
+				for i, v := range table.Tasks[k].Y {
+					table.Tasks[k].Y[i] = y(k, v)
+				}
+			}
+			p := smallProtocol()
+			p.Methods, p.Acquisitions, p.Budget = []string{name}, []string{"EI"}, 8
+			out, err := (&Experiment{Protocol: p}).Run(context.Background(), []*Table{table}, t.TempDir())
+			require.NoError(t, err)
+			for _, r := range out.Records {
+				rows, z = append(rows, r.Rows), append(z, r.Z)
+			}
+			return rows, z
+		}
+		same := func(_ int, y float64) float64 { return y }
+		together := func(_ int, y float64) float64 { return 8 * y } // to the bit
+		apart := func(task int, y float64) float64 { return y + float64(task) }
+		rows, z := runs(name+SharedValues, same)
+		again, foretold := runs(name+SharedValues, together)
+		require.Equal(t, rows, again)
+		require.Equal(t, z, foretold)
+		other, _ := runs(name+SharedValues, apart)
+		require.NotEqual(t, rows, other)
+		rows, _ = runs(name, same)
+		other, _ = runs(name, apart)
+		require.Equal(t, rows, other)
+	}
+	_, err := findMethod(Methods(), "cm-BO"+SharedValues)
+	require.ErrorIs(t, err, cmbo.ErrOption)
 }

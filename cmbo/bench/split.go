@@ -17,8 +17,7 @@ type split struct {
 	targets []string    // the IDs of the tasks to tune, sorted
 }
 
-// divide makes split i of a table. Constant tasks are left out on both sides: they rank
-// nothing and have no regret.
+// divide makes split i of a table. Constant tasks are left out on both sides: they rank nothing and have no regret.
 func (p *Protocol) divide(t *Table, i int) (*split, error) {
 	draw := p.drawn
 	if p.Own {
@@ -130,8 +129,7 @@ const hpobSeeds = 5
 
 func hpobSeed(repeat int) string { return fmt.Sprintf("test%d", repeat) }
 
-// own returns HPO-B's own division of a table; its targets must have as many
-// initialisations as there are repeats.
+// own returns HPO-B's own division of a table; its targets must have as many initialisations as there are repeats.
 func (p *Protocol) own(t *Table, _ int) (*split, error) {
 	s := &split{}
 	for j := range t.Tasks {

@@ -24,8 +24,7 @@ const (
 
 const storeVersion = 3
 
-// Settings are what an experiment's folder holds in experiment.json: what was
-// asked for, and of which tables.
+// Settings are what an experiment's folder holds in experiment.json: what was asked for, and of which tables.
 type Settings struct {
 	Version  int         `json:"version"`
 	Protocol Protocol    `json:"protocol"`
@@ -41,8 +40,7 @@ type TableInfo struct {
 	Digest string `json:"digest"` // SHA-256 of all that matters of it
 }
 
-// store keeps what an experiment has found in memory and, if it has a name, in a folder. It is
-// safe for concurrent use.
+// store keeps what an experiment has found in memory and, if it has a name, in a folder. It is safe for concurrent use.
 type store struct {
 	dir string
 
@@ -52,8 +50,7 @@ type store struct {
 	f       *os.File // of records; nil without a folder
 }
 
-// openStore opens a folder, makes it if need be, and takes off what a killed
-// process left half written.
+// openStore opens a folder, makes it if need be, and takes off what a killed process left half written.
 func openStore(dir string, want *Settings) (*store, error) {
 	s := &store{dir: dir, keys: make(map[runKey]bool)}
 	if dir == "" {

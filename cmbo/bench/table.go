@@ -41,12 +41,11 @@ type TableTask struct {
 	kept []int // by row of the file: its index in X
 }
 
-// NewTable makes a table of tasks over a space, such as history's readers return, so that methods
-// are compared on a user's own past. Configurations are encoded in the unit cube, values oriented
-// so that larger ones are better, and of equal configurations of a task the first stays. Failed
-// evaluations, noise variances and tasks without a value are left out. Parameters are matched as
-// [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie outside. It fails
-// as Adopt does, with [cmbo.ErrTask] or with [cmbo.ErrNoTasks].
+// NewTable makes a table of tasks over a space, such as history's readers return, so that methods are compared on a
+// user's own past. Configurations are encoded in the unit cube, values oriented so that larger ones are better, and of
+// equal configurations of a task the first stays. Failed evaluations, noise variances and tasks without a value are
+// left out. Parameters are matched as [cmbo.Space.Adopt] does, but none may be missing or dropped, and no row may lie
+// outside. It fails as Adopt does, with [cmbo.ErrTask] or with [cmbo.ErrNoTasks].
 func NewTable(name string, space *cmbo.Space, tasks []cmbo.Task, minimize bool) (*Table, error) {
 	adopted, a, err := space.Adopt(tasks, cmbo.Changes{})
 	switch {

@@ -193,8 +193,7 @@ func (s *study) speaks(m way) bool { return s.contexts && m != contextWays[0] }
 // anew reports whether each repeat draws the rows of past tasks and deals descriptors out anew.
 func (s *study) anew() bool { return s.contexts && s.constraints == nil }
 
-// described returns what a run on a target is told of each task, by index. What repeat numbers
-// is dealt out anew.
+// described returns what a run on a target is told of each task, by index. What repeat numbers is dealt out anew.
 func (s *study) described(m way, target int, repeat ...uint64) func(i int) cmbo.Context {
 	switch {
 	case !s.contexts:

@@ -165,8 +165,7 @@ type spending struct {
 	regret        []float64
 }
 
-// spent reports whether the run is over. Once the best row is found regret stays 0, and it
-// need not go on.
+// spent reports whether the run is over. Once the best row is found regret stays 0, and it need not go on.
 func (s *spending) spent() bool { return len(s.regret) >= s.epochs || s.best == 0 }
 
 // train takes a row from where it is to a step, or to where it diverges or is stopped, which stop
@@ -281,8 +280,7 @@ func (s *study) spend(ctx context.Context, target, steps int, repeat uint64, m s
 	return append(run.regret, slices.Repeat([]float64{run.best}, max(run.epochs-len(run.regret), 0))...), err
 }
 
-// reached returns the number of epochs after which a regret is down to a level, one more
-// than there are if it never is.
+// reached returns the number of epochs after which a regret is down to a level, one more than there are if it never is.
 func reached(regret []float64, level float64) int {
 	i := slices.IndexFunc(regret, func(v float64) bool { return v <= level })
 	if i < 0 {

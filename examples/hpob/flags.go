@@ -92,7 +92,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 		}
 		return nil
 	})
-	f.Var((*list)(&c.set.Methods), "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String())
+	f.Var((*list)(&c.set.Methods), "method", "`method`, or for an experiment several with commas between: "+strings.Join(methods, ", ")+"; cmbo is the paper's default, "+paper.WssClusWssCMP.String()+"; a rival with "+bench.SharedValues+" behind its name takes all tasks to be in one unit")
 	names, what := cmbo.Ablations()
 	changes := "`changes` of the default's settings to compare with it, with commas between: a setting and its numbers, such as Shrink=0.2 or Besides=0.1:1, or a name, or all for all names:"
 	for i, name := range names {
@@ -183,8 +183,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	return o, c.idle(&o.protocol)
 }
 
-// Flags that would change nothing are mistakes: who gives one believes that the
-// numbers are others than they are.
+// Flags that would change nothing are mistakes: who gives one believes that the numbers are others than they are.
 
 // refuse refuses all flags but some, and says why.
 func (c *overrides) refuse(allBut, why string) error {
@@ -198,12 +197,14 @@ func (c *overrides) refuse(allBut, why string) error {
 
 // idle refuses flags without an effect on a protocol that is settled.
 func (c *overrides) idle(p *bench.Protocol) error {
+	in := func(methods []string, m bench.Method) bool {
+		return slices.Contains(methods, m.Name) || slices.Contains(methods, m.Name+bench.SharedValues)
+	}
 	some := func(does func(bench.Method) bool) bool {
-		return slices.ContainsFunc(bench.Methods(),
-			func(m bench.Method) bool { return slices.Contains(p.Methods, m.Name) && does(m) })
+		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return in(p.Methods, m) && does(m) })
 	}
 	for _, m := range bench.Methods() {
-		if slices.Contains(c.set.Methods, m.Name) && !slices.ContainsFunc(p.Acquisitions, func(name string) bool {
+		if in(c.set.Methods, m) && !slices.ContainsFunc(p.Acquisitions, func(name string) bool {
 			a, err := cmbo.ParseAcquisition(name)
 			return err != nil || m.Use.Suits(a)
 		}) {

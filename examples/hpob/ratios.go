@@ -19,9 +19,8 @@ type dividedTable struct {
 	splits      int
 }
 
-// printAreas sets the methods of the experiments in folders side by side, from their records alone.
-// Runs of one table in several folders are those of other divisions; other tables of one space are
-// called by their folders, too.
+// printAreas sets the methods of the experiments in folders side by side, from their records alone. Runs of one table
+// in several folders are those of other divisions; other tables of one space are called by their folders, too.
 func printAreas(dirs []string, base string, stdout io.Writer) error {
 	var all []bench.Record
 	var of []*dividedTable // by record

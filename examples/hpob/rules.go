@@ -17,10 +17,9 @@ type rule interface {
 	ended(trial int)
 }
 
-// medianRule is the median stopping rule of D. Golovin et al., Google Vizier: a service for
-// black-box optimization, KDD 2017, section 3.2.2: a trial is stopped at a step if its best
-// value by then is strictly worse than the median, over all completed trials, of the mean
-// of what they reported up to that step. The first trial is never stopped.
+// medianRule is the median stopping rule of D. Golovin et al., Google Vizier: a service for black-box optimization, KDD
+// 2017, section 3.2.2: a trial is stopped at a step if its best value by then is strictly worse than the median, over
+// all completed trials, of the mean of what they reported up to that step. The first trial is never stopped.
 type medianRule struct {
 	under map[int][]float64 // losses of trials under way
 	means [][]float64       // of completed trials: running means by step
@@ -47,8 +46,7 @@ func (r *medianRule) ended(trial int) {
 	r.means = append(r.means, means)
 }
 
-// reduction is eta of successive halving, and 4 in the experiments of the paper, whose
-// smallest resource is 1 here.
+// reduction is eta of successive halving, and 4 in the experiments of the paper, whose smallest resource is 1 here.
 const reduction = 4
 
 // rungs returns the steps at which asynchronous successive halving compares trials of at
@@ -61,10 +59,9 @@ func rungs(steps int) []int {
 	return out
 }
 
-// halving is asynchronous successive halving where nothing can be resumed: a trial that
-// comes to a rung goes on if it is among the best 1/eta of all that came there so far,
-// itself included, or the best of all as long as these are fewer than eta. That is the
-// stopping form of ASHA in Syne Tune and the pruner of Optuna.
+// halving is asynchronous successive halving where nothing can be resumed: a trial that comes to a rung goes on if it
+// is among the best 1/eta of all that came there so far, itself included, or the best of all as long as these are fewer
+// than eta. That is the stopping form of ASHA in Syne Tune and the pruner of Optuna.
 type halving struct {
 	rungs []int
 	seen  map[int][]float64 // losses by rung, sorted
@@ -84,11 +81,10 @@ func (h *halving) stop(_, step int, loss float64) bool {
 
 func (h *halving) ended(int) {}
 
-// asha is asynchronous successive halving of L. Li et al., A system for massively parallel
-// hyperparameter tuning, MLSys 2020, algorithm 2, for one worker: trials wait at their
-// rungs, and each time one is free the rule looks, from the highest rung down, for a trial
-// among the best 1/eta of a rung that was not promoted from there yet, and has it go on to
-// the next rung; if there is none a new trial begins.
+// asha is asynchronous successive halving of L. Li et al., A system for massively parallel hyperparameter tuning, MLSys
+// 2020, algorithm 2, for one worker: trials wait at their rungs, and each time one is free the rule looks, from the
+// highest rung down, for a trial among the best 1/eta of a rung that was not promoted from there yet, and has it go on
+// to the next rung; if there is none a new trial begins.
 type asha struct {
 	rungs []int
 	at    [][]ashaTrial // by rung, in the order of their losses

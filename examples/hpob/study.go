@@ -60,8 +60,7 @@ func (c *overrides) checkOwn(o *options) error {
 	return nil
 }
 
-// A study leaves out each task of a file once and tunes it in several ways, with the others
-// as its past.
+// A study leaves out each task of a file once and tunes it in several ways, with the others as its past.
 type study struct {
 	*options
 	stdout, stderr io.Writer
@@ -118,9 +117,8 @@ func (p *problem) rate(minimize bool) bool {
 	return lo < hi
 }
 
-// readOutputs reads the tasks of the one file, which may have several outputs. Those for which
-// use returns false are left out; what is what they would have to have. It reports an output of a
-// limit or a cost that no task has.
+// readOutputs reads the tasks of the one file, which may have several outputs. Those for which use returns false are
+// left out; what is what they would have to have. It reports an output of a limit or a cost that no task has.
 func (s *study) readOutputs(least int, what string, use func(*problem) bool) error {
 	got, err := s.past.hpob(s.data[0], s.options.space)
 	if err != nil {
@@ -202,8 +200,7 @@ type proposer struct {
 	rows            []int
 }
 
-// propose begins a run on a task in a way, whose past shows the other tasks; label names the
-// stream of what is drawn.
+// propose begins a run on a task in a way, whose past shows the other tasks; label names the stream of what is drawn.
 func (s *study) propose(ctx context.Context, w way, label string, target int, repeat uint64,
 	past func(i int) cmbo.Task, opts ...cmbo.Option) (*proposer, error) {
 	seed, t := s.protocol.Seed, s.tasks[target]
@@ -350,8 +347,7 @@ func (t table) row(format string, args ...any) {
 	fmt.Fprint(t, "| "+strings.ReplaceAll(fmt.Sprintf(format, args...), "|", "\t| ")+"\t|\n")
 }
 
-// columns returns the steps at which a table shows regrets, those of at before the last one and
-// that, and their heads.
+// columns returns the steps at which a table shows regrets, those of at before the last one and that, and their heads.
 func columns(last int, at ...int) (shown []int, heads string) {
 	for _, e := range append(at, last) {
 		if e = max(e, 1); e <= last && !slices.Contains(shown, e) {

@@ -9,11 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench"
 )
 
-// Areas sets methods side by side by the areas under their curves of mean regret, on the runs
-// that all of them have.
+// Areas sets methods side by side by the areas under their curves of mean regret, on the runs that all of them have.
 type Areas struct {
-	// Spaces are in the order of their names, Tasks and Runs the numbers of tasks and of runs
-	// of each.
+	// Spaces are in the order of their names, Tasks and Runs the numbers of tasks and of runs of each.
 	Spaces      []string
 	Tasks, Runs []int
 	// Methods has the one that the others are compared with first, and then those from the
@@ -26,19 +24,17 @@ type Areas struct {
 	// Rivals are those of the others that learn from past tasks, in the order of Methods:
 	// what [bench.Methods] says of them, and no change of the default's settings.
 	Rivals []string
-	// Best is the ratio of the rival of the least area of each space to the first method, nil
-	// without rivals. It is chosen by the runs that it is compared on, anew in each draw of
-	// the bootstrap, which favours the rivals.
+	// Best is the ratio of the rival of the least area of each space to the first method, nil without rivals. It is
+	// chosen by the runs that it is compared on, anew in each draw of the bootstrap, which favours the rivals.
 	Best *Ratio
 	// Absent are methods that are left out, since they have less than half of the runs of
 	// these spaces with these acquisitions.
 	Absent map[string][]string
 }
 
-// CompareAreas compares base with the other methods of records that have at least half of
-// the runs of each space, with each acquisition. It fails with [ErrInput] if there are no
-// records, if one makes no sense, if base or every other method is left out, or if in a space
-// there is no run that all of them have.
+// CompareAreas compares base with the other methods of records that have at least half of the runs of each space, with
+// each acquisition. It fails with [ErrInput] if there are no records, if one makes no sense, if base or every other
+// method is left out, or if in a space there is no run that all of them have.
 func CompareAreas(records []bench.Record, base string) (*Areas, error) {
 	fields, all, _, err := fieldsOf(records)
 	if err != nil {
@@ -86,7 +82,9 @@ func (a *Areas) compare(strata []*stratum, ms []string, at int) {
 	var rivals []int
 	known := bench.Methods()
 	for _, e := range order {
-		if slices.ContainsFunc(known, func(m bench.Method) bool { return m.Name == ms[e] && m.Transfers }) {
+		if slices.ContainsFunc(known, func(m bench.Method) bool {
+			return m.Name == strings.TrimSuffix(ms[e], bench.SharedValues) && m.Transfers
+		}) {
 			rivals, a.Rivals = append(rivals, e), append(a.Rivals, ms[e])
 		}
 	}

@@ -1,6 +1,5 @@
-// Package report turns the records of an experiment into numbers, and the
-// numbers into documents: [Analyse] makes a [Summary] of what package bench kept
-// of the runs, and the Summary writes itself as one HTML page and as CSV files.
+// Package report turns the records of an experiment into numbers, and the numbers into documents: [Analyse] makes a
+// [Summary] of what package bench kept of the runs, and the Summary writes itself as one HTML page and as CSV files.
 //
 // # What is compared
 //
@@ -9,9 +8,8 @@
 // one acquisition function, on the runs that all of them have. Methods whose records name no
 // acquisition, as random search, stand beside every acquisition function with the same runs.
 //
-// So an experiment may be analysed before it is finished. A method that has less
-// than half of the runs that any has in that space is not compared, lest it leave
-// nothing to the others; over all spaces those are that are compared in each.
+// So an experiment may be analysed before it is finished. A method that has less than half of the runs that any has in
+// that space is not compared, lest it leave nothing to the others; over all spaces those are that are compared in each.
 //
 // # Measures
 //
@@ -46,7 +44,6 @@
 //     as does the coverage, the fraction with |z| ≤ 1.6449. Every method is
 //     judged where it chose to look.
 //
-// A Summary, and every byte of what it writes, is a function of the contents of
-// the records, whatever their order and however many goroutines there are. Other
-// processors may round the last digit of a number differently.
+// A Summary, and every byte of what it writes, is a function of the contents of the records, whatever their order and
+// however many goroutines there are. Other processors may round the last digit of a number differently.
 package report

@@ -20,9 +20,8 @@ func num(v float64) string {
 	return strconv.FormatFloat(v, 'g', 10, 64)
 }
 
-// WriteCSV writes the numbers into a folder, which it makes if need be: one row
-// for each observation, a heading in the first row, ten significant digits and
-// nothing for what is unknown. The space of rows over all spaces is "(all)".
+// WriteCSV writes the numbers into a folder, which it makes if need be: one row for each observation, a heading in the
+// first row, ten significant digits and nothing for what is unknown. The space of rows over all spaces is "(all)".
 //
 //	curves.csv      regret with limits, rank and solved fraction by query
 //	methods.csv     area under the curve and calibration by method

@@ -61,10 +61,9 @@ func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean
 	return mean, max(mean-half, 0), min(mean+half, 1)
 }
 
-// moments returns the mean of a value over the runs of a stratum, and then over the strata,
-// its standard deviation over tasks and the degrees of freedom of that, Satterthwaite's,
-// rounded down. The variance of the mean of a stratum is the usual linearisation for samples
-// of clusters (Cochran, Sampling Techniques, section 6.3), NaN for a single one.
+// moments returns the mean of a value over the runs of a stratum, and then over the strata, its standard deviation over
+// tasks and the degrees of freedom of that, Satterthwaite's, rounded down. The variance of the mean of a stratum is the
+// usual linearisation for samples of clusters (Cochran, Sampling Techniques, section 6.3), NaN for a single one.
 func moments(strata []*stratum, value func(st *stratum, run int) float64) (mean, sd float64, freedom int) {
 	var variance, squares float64
 	for _, st := range strata {
@@ -149,8 +148,7 @@ func late(curve []float64) float64 {
 	return area(curve[lateFrom-1:])
 }
 
-// geometric is the geometric mean over the strata of the mean over their runs. A mean
-// below leastArea counts as that.
+// geometric is the geometric mean over the strata of the mean over their runs. A mean below leastArea counts as that.
 func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
 	var m float64
 	for _, st := range strata {

@@ -25,15 +25,13 @@ type Ratio struct {
 	Runs int
 }
 
-// leastArea is the area under a curve as which a smaller one counts, so that a space that is
-// solved by the first questions does not decide a geometric mean: a regret of a tenth of a
-// per cent for five of fifty queries.
+// leastArea is the area under a curve as which a smaller one counts, so that a space that is solved by the first
+// questions does not decide a geometric mean: a regret of a tenth of a per cent for five of fifty queries.
 const leastArea = 1e-4
 
-// Ratios compares the other methods of records, in the order of their names, with the one
-// called base, on the runs that both have. Runs with different acquisitions are different
-// ones; those of a method that has none stand beside each. It fails with [ErrInput] if there
-// are no records, if one makes no sense, or if a method has no run in common with base.
+// Ratios compares the other methods of records, in the order of their names, with the one called base, on the runs that
+// both have. Runs with different acquisitions are different ones; those of a method that has none stand beside each. It
+// fails with [ErrInput] if there are no records, if one makes no sense, or if a method has no run in common with base.
 func Ratios(records []bench.Record, base string) ([]Ratio, error) {
 	return ratios(records, base, resamples)
 }
@@ -57,11 +55,10 @@ func ratios(records []bench.Record, base string, resamples int) ([]Ratio, error)
 	return out, nil
 }
 
-// Chosen returns what it brings to choose a method, base among them, for each search space by its
-// area: the geometric mean, over spaces, of the ratio of the method that has the least area on the
-// odd divisions of a space to base, there, and on the even ones, and the other way round. Here is
-// where it was chosen, there where it was not; a space counts that has divisions of both kinds,
-// NaN if none has. It fails as [Ratios] does.
+// Chosen returns what it brings to choose a method, base among them, for each search space by its area: the geometric
+// mean, over spaces, of the ratio of the method that has the least area on the odd divisions of a space to base, there,
+// and on the even ones, and the other way round. Here is where it was chosen, there where it was not; a space counts
+// that has divisions of both kinds, NaN if none has. It fails as [Ratios] does.
 func Chosen(records []bench.Record, base string) (here, there float64, err error) {
 	halves := map[string][2][]bench.Record{}
 	for _, r := range records {

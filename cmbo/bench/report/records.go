@@ -93,9 +93,8 @@ type field struct {
 // has reports whether a method has at least half of the known runs.
 func (f *field) has(method string) bool { return 2*len(f.runs[method]) >= f.known }
 
-// fieldsOf checks records, and returns the fields of each space with each acquisition that is
-// named there, or that of a space that names none, the names of all methods in order, and the
-// number of queries.
+// fieldsOf checks records, and returns the fields of each space with each acquisition that is named there, or that of a
+// space that names none, the names of all methods in order, and the number of queries.
 func fieldsOf(records []bench.Record) (fields []*field, methods []string, budget int, err error) {
 	if len(records) == 0 {
 		return nil, nil, 0, inputErrorf("records", cmbo.ErrNoTasks, "there are none")
@@ -195,8 +194,7 @@ func (f *field) share(ms []string) *stratum {
 	return s
 }
 
-// shareAll cuts fields down to the runs that all methods of ms have, and leaves out those
-// where there is none.
+// shareAll cuts fields down to the runs that all methods of ms have, and leaves out those where there is none.
 func shareAll(fields []*field, ms []string) (strata []*stratum) {
 	for _, f := range fields {
 		if st := f.share(ms); len(st.ids) > 0 {

@@ -29,8 +29,7 @@ type Summary struct {
 
 // A Comparison holds methods against each other on the runs they share.
 type Comparison struct {
-	// Space is empty for a comparison over all spaces, Acquisition if no record of the
-	// space names one.
+	// Space is empty for a comparison over all spaces, Acquisition if no record of the space names one.
 	Space, Acquisition string
 	// Tasks and Runs are the numbers of tasks and of runs that all compared
 	// methods share, Left is that of the runs of compared methods that another one lacks.
@@ -45,25 +44,20 @@ type Comparison struct {
 // Summary.Budget. Limits are NaN where there are too few tasks for them.
 type Result struct {
 	Method string
-	// Regret is the mean normalised simple regret, AUC the mean area under its curve, with
-	// their 95% confidence limits.
+	// Regret is the mean normalised simple regret, AUC the mean area under its curve, with their 95% confidence limits.
 	Regret, Lower, Upper    []float64
 	AUC, AUCLower, AUCUpper float64
-	// GeometricAUC is the geometric mean over the spaces of their mean areas, and
-	// GeometricLate that of the areas from the sixth query on, NaN for a smaller
-	// budget: where methods that begin alike differ.
+	// GeometricAUC is the geometric mean over the spaces of their mean areas, and GeometricLate that of the areas from
+	// the sixth query on, NaN for a smaller budget: where methods that begin alike differ.
 	GeometricAUC, GeometricLate float64
-	// Rank is the average rank, 1 being the best, Solved the fraction of runs with a regret
-	// below 0.005.
+	// Rank is the average rank, 1 being the best, Solved the fraction of runs with a regret below 0.005.
 	Rank, Solved []float64
 	Calibration  Calibration
-	// Against is the area over that of the default of cm-BO; nil for the default
-	// itself, and where it is not compared.
+	// Against is the area over that of the default of cm-BO; nil for the default itself, and where it is not compared.
 	Against *Ratio
 }
 
-// A Calibration tells how good predictions of the queried values were. All but
-// Predictions are NaN if there are none.
+// A Calibration tells how good predictions of the queried values were. All but Predictions are NaN if there are none.
 type Calibration struct {
 	// Predictions is the number of queries that were predicted.
 	Predictions int
