@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"math"
 	"net/url"
 	"os"
 	"path/filepath"
@@ -89,6 +90,11 @@ func PutPrior(ctx context.Context, b *Store, p *cmbo.Prior) (digest string, err 
 	return digest, err
 }
 
+// own are the limits of what programs like this one have stored: none.
+var own = cmbo.PriorLimits{
+	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt, Entries: math.MaxInt64,
+}
+
 // Prior reads the prior of a digest, and fails with [cmbo.ErrCorrupt] if it has another.
 func Prior(ctx context.Context, b *Store, digest string) (*cmbo.Prior, error) {
 	r, err := b.NewReader(ctx, "priors/"+digest, nil)
@@ -96,7 +102,7 @@ func Prior(ctx context.Context, b *Store, digest string) (*cmbo.Prior, error) {
 		return nil, err
 	}
 	defer r.Close()
-	p, err := cmbo.DecodePrior(r)
+	p, err := own.Decode(ctx, r)
 	if err != nil {
 		return nil, err
 	}

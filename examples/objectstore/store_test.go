@@ -74,6 +74,24 @@ func TestPriors(t *testing.T) {
 	})
 }
 
+// TestLongTask: a prior that is stored can be read, whatever a stranger's may have.
+func TestLongTask(t *testing.T) {
+	b, err := OpenStore(ctx, "mem://")
+	require.NoError(t, err)
+	defer b.Close()
+	task := cmbo.Task{ID: "long"}
+	for i := range 2001 {
+		x := []float64{float64(i%20) / 19, float64(i%7) / 6}
+		task.X, task.Y = append(task.X, x), append(task.Y, f(x)+float64(i%3)/100)
+	}
+	p, err := cmbo.Learn(ctx, square(t), []cmbo.Task{task}, cmbo.WithIndexPoints(20))
+	require.NoError(t, err)
+	digest, err := PutPrior(ctx, b, p)
+	require.NoError(t, err)
+	_, err = Prior(ctx, b, digest)
+	require.NoError(t, err)
+}
+
 // TestTwoWriters: writers that fight for one run, round after round, opening it again when
 // they have lost: in each round one of them goes on, and every event that was acknowledged
 // is in the journal, once.
