@@ -142,11 +142,7 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 		return res, nil
 	}
 	np := k.NumParams()
-	kk, err := k.WithParams(f.best[:np])
-	if err != nil {
-		return none, fmt.Errorf("gaussian: %s: %w: %w", op, ErrArgument, err)
-	}
-	res.Kernel = kk
+	res.Kernel, _ = k.WithParams(f.best[:np]) // which the search has evaluated
 	if !f.fixed {
 		p := f.prior[np]
 		res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
@@ -156,7 +152,7 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 		res.Evidence = res.LogPosterior - f.halfLogDet()
 	}
 	if err := ctx.Err(); err != nil {
-		return res, err
+		return none, fmt.Errorf("gaussian: %s: %w", op, err)
 	}
 	f.log, f.next = nil, 0
 	return res, nil
@@ -379,9 +375,7 @@ func (f *Fitter) objective(x, grad []float64) float64 {
 		!slices.Equal(f.log[:n], x) || !slices.Equal(f.log[n:2*n], grad) || f.log[2*n] != v {
 		f.log = append(append(append(f.log[:f.next], x...), grad...), v)
 	}
-	if f.next == 0 {
-		f.logged = append(f.logged[:0], f.prior...)
-	}
+	f.logged = append(f.logged[:0], f.prior...)
 	f.next += 2*n + 1
 	return v
 }

@@ -204,6 +204,8 @@ func TestFitterGoesOn(t *testing.T) {
 				break
 			}
 			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorContains(t, err, "gaussian: Fitter.Fit: ")
+			require.Zero(t, res)
 			require.Less(t, calls, 1000)
 			if calls == 3 { // others come between, which begins this one anew
 				other, err := f.Fit(context.Background(), kernel.Scale(1, kernel.Matern52(0.5, 0.5)), 0.01, x, y, nil, &jobs[1])
@@ -585,4 +587,31 @@ func TestEvidenceOfFixedBounds(t *testing.T) {
 	require.InDelta(t, bound.LogPosterior-bound.Evidence, f.halfLogDet(), 1e-12)
 	f.like.resid[0] = math.NaN()
 	require.Equal(t, math.Inf(1), f.halfLogDet())
+}
+
+// TestFitterWithoutNoise: where points repeat and the noise is none, so that there is a jitter, what Fit
+// finds is a maximum all the same.
+func TestFitterWithoutNoise(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	x, y := linalg.NewDense(12, 2, nil), make([]float64, 12)
+	for i := range y {
+		x.Set(i, 0, r.Float64())
+		x.Set(i, 1, r.Float64())
+		if i >= 6 {
+			copy(x.Row(i), x.Row(i-6))
+		}
+		y[i] = math.Sin(5*x.At(i, 0)) + x.At(i, 1)
+	}
+	var f Fitter
+	res, err := f.Fit(context.Background(), kernel.Scale(1, kernel.Matern52(0.5)), 0, x, y, nil, &FitOptions{FixNoise: true})
+	require.NoError(t, err)
+	best := res.Kernel.AppendParams(nil)
+	for _, d := range [][]float64{{0.1, 0}, {-0.1, 0}, {0, 0.1}, {0, -0.1}, {-0.3, -0.1}, {0.3, 0.1}} {
+		theta := []float64{best[0] + d[0], best[1] + d[1]}
+		k, err := res.Kernel.WithParams(theta)
+		require.NoError(t, err)
+		v, err := f.like.Eval(k, 0, nil)
+		require.NoError(t, err)
+		require.Less(t, v+f.logPrior(theta), res.LogPosterior, "at %v, %v away", best, d)
+	}
 }

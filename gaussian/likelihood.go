@@ -78,8 +78,10 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 	}
 	l.pairs.Gram(&l.gram, k)
 	l.noise = f64.Grow(l.noise, n)
+	trace := l.gram.Trace()
 	for i, e := range l.extra {
 		l.noise[i] = noise + e
+		trace += l.noise[i]
 	}
 	if err := l.cond.Factorize(&l.gram, l.noise, l.resid); err != nil {
 		return math.Inf(-1), err
@@ -103,7 +105,9 @@ func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float
 		}
 		diag += r[i]
 	}
+	rate := l.cond.Jitter() / trace // what one entry of the diagonal adds by the jitter to each
+	l.gram.AddDiag(rate * diag)
 	l.pairs.GradDot(grad[:np], &l.gram)
-	grad[np] = noise * diag
+	grad[np] = noise * diag * (1 + rate*float64(n))
 	return v, fault.Vec(op, "gradient", grad, len(grad))
 }

@@ -359,3 +359,33 @@ func TestKernelPanicsPass(t *testing.T) {
 		assert.True(t, fit(at), "call %d of %d: the panic did not pass", at, calls)
 	}
 }
+
+// dented is constant but for variances that are too small for a covariance.
+type dented float64
+
+func (k dented) Eval(x, y []float64) float64 {
+	if x[0] == y[0] {
+		return float64(k) * (1 - 5e-5)
+	}
+	return float64(k)
+}
+func (k dented) NumParams() int                       { return 1 }
+func (k dented) AppendParams(dst []float64) []float64 { return append(dst, math.Log(float64(k))) }
+func (k dented) WithParams(theta []float64) (kernel.Kernel, error) {
+	return dented(math.Exp(theta[0])), nil
+}
+
+// TestLikelihoodGradientUnderJitter: the jitter is a share of the mean variance, and moves with it.
+func TestLikelihoodGradientUnderJitter(t *testing.T) {
+	var l Likelihood
+	require.NoError(t, l.Reset(dented(1), linalg.NewDense(5, 1, []float64{1, 2, 3, 4, 5}), []float64{1, 1, -0.3, 0.2, -0.3}, nil))
+	eval := func(theta, grad []float64) float64 {
+		v, err := l.Eval(dented(math.Exp(theta[0])), math.Exp(theta[1]), grad)
+		require.NoError(t, err)
+		require.Positive(t, l.cond.Jitter())
+		return v
+	}
+	theta, grad := []float64{math.Log(1.5), math.Log(2e-5)}, make([]float64, 2)
+	eval(theta, grad)
+	testutil.CheckGrad(t, func(th []float64) float64 { return eval(th, nil) }, theta, grad, 1e-6)
+}

@@ -68,13 +68,12 @@ func CheckDim(k Kernel, dim int) error {
 	return nil
 }
 
-// fromLog returns exp(theta[i]), checked.
+// fromLog returns exp(theta[i]), checked; rounding does not take a bound beyond itself.
 func fromLog(kernel string, theta []float64, i int) (float64, error) {
-	v := math.Exp(theta[i])
-	if !validParam(v) {
+	if !(math.Abs(theta[i]) <= 500*math.Ln2) {
 		return 0, &ParamError{Kernel: kernel, Index: i, Value: theta[i]}
 	}
-	return v, nil
+	return min(max(math.Exp(theta[i]), minParam), maxParam), nil
 }
 
 func validParam(v float64) bool { return v >= minParam && v <= maxParam }

@@ -28,6 +28,12 @@ func TestWithParamsErrors(t *testing.T) {
 			}
 		}
 	}
+	for _, bound := range []float64{0x1p-500, 0x1p500} { // is in order itself, there and back
+		k := kernel.Scale(bound, kernel.SquaredExp(bound))
+		if back, err := k.WithParams(k.AppendParams(nil)); err != nil || fmt.Sprint(back) != fmt.Sprint(k) {
+			t.Errorf("%v, there and back: %v, %v", k, back, err)
+		}
+	}
 	for _, k := range kernels(2) {
 		_, err := k.WithParams(make2(k.NumParams() + 1))
 		var ce *kernel.ParamCountError

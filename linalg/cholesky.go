@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
@@ -165,7 +166,7 @@ func (c *Cholesky) Clone() *Cholesky {
 func (c *Cholesky) LogDet() float64 {
 	var s float64
 	for i := range c.l.rows {
-		s += math.Log(c.l.data[i*c.l.stride+i])
+		s += special.Log(c.l.data[i*c.l.stride+i])
 	}
 	return 2 * s
 }
@@ -217,8 +218,8 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 	if !(v > pivotFloor(n, diag)) || math.IsInf(v, 1) {
 		return &NotPositiveDefiniteError{Pivot: n, Value: v}
 	}
-	if n+1 > c.l.stride || len(c.l.data) < (n+1)*c.l.stride {
-		c.widen(max(n+1+n/2, c.l.stride))
+	if n+1 > c.l.stride {
+		c.widen(n + 1 + n/2)
 	}
 	c.l.rows, c.l.cols = n+1, n+1
 	r := c.l.row(n)

@@ -273,6 +273,10 @@ func TestLogDet(t *testing.T) {
 	if got, want := mustFactorize(t, d).LogDet(), -4000*math.Ln10; !testutil.Close(got, want, 1e-13) {
 		t.Errorf("LogDet %g, want %g", got, want)
 	}
+	var c Cholesky // a subnormal diagonal
+	if err := c.SetLower(NewDense(1, 1, []float64{0x1p-1023})); err != nil || !testutil.Close(c.LogDet(), -2046*math.Ln2, 1e-15) {
+		t.Errorf("LogDet %g, want %g (%v)", c.LogDet(), -2046*math.Ln2, err)
+	}
 }
 
 // FuzzCholesky builds a symmetric matrix from bytes. Whatever it is, the result is

@@ -85,6 +85,7 @@ func TestSymProducts(t *testing.T) {
 				return s0.At(l-2*k, j)
 			})
 
+			s = Sym{} // and takes its size
 			s.Congruence(&a, b)
 			symmetric(t, "Congruence "+name, &s)
 			want, abs := naive(n, k, k, a.At, b.At)

@@ -274,4 +274,9 @@ func TestKLFar(t *testing.T) {
 	if got := kl(t, p, q); !testutil.Close(got, want, 1e-14) {
 		t.Errorf("KL = %g, want %g", got, want)
 	}
+	// So far that the quotient of the deviations is subnormal.
+	p, q = mustNormal([]float64{0}, linalg.NewSym(1, []float64{1e-310})), mustNormal([]float64{0}, linalg.NewSym(1, []float64{1e308}))
+	if got, want := kl(t, p, q), 0.5*(618*math.Ln10-1); !testutil.Close(got, want, 1e-12) {
+		t.Errorf("KL = %.17g, want %.17g", got, want)
+	}
 }

@@ -27,9 +27,9 @@ const autoJitterScale = 1e-6
 // The same absolute jitter is added to both covariances: the given one if that is
 // 0 or more, else the rule of [AutoJitter]. used is the amount. If a covariance plus jitter
 // is singular the result is +Inf with an error wrapping [gaussian.ErrNotPositiveDefinite]; if an
-// inverse overflows, as of variances below 1e-308, it is NaN with one wrapping [gaussian.ErrNotFinite].
-// It takes O(n²) time where the inverses are known: those of the latest few jitters are
-// kept with each Normal, which allocates. Near-equal ones take O(n³).
+// inverse overflows, as of variances below 1e-308, it is NaN or +Inf with one wrapping
+// [gaussian.ErrNotFinite]. It takes O(n²) time where the inverses are known: those of the latest
+// few jitters are kept with each Normal, which allocates. Near-equal ones take O(n³).
 //
 // H. Jeffreys, An invariant form for the prior probability in estimation
 // problems, Proc. R. Soc. A 186 (1946) 453–461; the paper, section 2.1.

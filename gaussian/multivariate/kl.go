@@ -5,6 +5,7 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -107,7 +108,7 @@ func (w *Workspace) difference(p, q *Normal) {
 // 1/15, and the terms beyond z¹² are below 1e-15 of the first.
 func xMinusLog1p(x, y float64) float64 {
 	if !(math.Abs(x) < 0.125) {
-		return x - math.Log(y)
+		return x - special.Log(y)
 	}
 	z := x / (2 + x)
 	z2 := z * z

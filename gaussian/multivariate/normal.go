@@ -42,12 +42,12 @@ type Normal struct {
 const indefiniteTol = 1.5e-8
 
 // NewNormal returns the distribution N(mean, cov). Both are copied. cov may be
-// singular; eigenvalues that rounding pushed below zero count as zero in the
+// singular; eigenvalues that rounding may have made of zero count as zero in the
 // factor, which is computed in O(n³) time and kept.
 //
 // It fails with [ErrNotSymmetric] if the triangles differ by more than rounding, and with
 // [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by more (1.5e-8·tr S). An
-// empty mean is [gaussian.ErrDimension].
+// empty mean is [gaussian.ErrDimension], a trace that overflows [gaussian.ErrNotFinite].
 func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 	if err := checkMoments("NewNormal", mean, cov); err != nil {
 		return nil, err
@@ -66,8 +66,8 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 // and lower belong to the Normal from then on and must not be written again. It
 // is for callers that build covariances in a loop.
 //
-// lower is a lower triangular factor of cov with zeros above its diagonal, or nil to have it
-// computed at its first use. The arguments are checked in O(n²) time: finite entries, symmetry,
+// lower is a lower triangular factor of cov with zeros above its diagonal and no negative entry on
+// it, or nil to have it computed at its first use. The arguments are checked in O(n²) time: finite entries, symmetry,
 // |s_ij|² ≤ s_ii·s_jj, and the diagonal of lower·lowerᵀ. A covariance that passes and is indefinite
 // all the same fails with [gaussian.ErrNotPositiveDefinite] where its factor is first used.
 func AdoptNormal(mean []float64, cov *linalg.Sym, lower *linalg.Dense) (*Normal, error) {
@@ -103,8 +103,8 @@ func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 		if err := fault.Row(op, "lower", i, r); err != nil {
 			return err
 		}
-		for j := i + 1; j < cols; j++ {
-			if r[j] != 0 {
+		for j := i; j < cols; j++ {
+			if r[j] < 0 || j > i && r[j] != 0 {
 				return &gaussian.ValueError{Op: op, What: "lower", Row: i, Col: j, Value: r[j], Err: gaussian.ErrArgument}
 			}
 		}
@@ -140,6 +140,9 @@ func checkMoments(op string, mean []float64, cov *linalg.Sym) error {
 			return err
 		}
 		scale = math.Max(scale, cov.Row(i)[i])
+	}
+	if t := cov.Trace(); math.IsInf(t, 1) {
+		return fault.Scalar(op, "trace of cov", t, gaussian.ErrNotFinite)
 	}
 	// A negative eigenvalue λ allows s_ii ≥ λ and |s_ij| ≤ √(s_ii·s_jj) − λ.
 	slack := indefiniteTol * scale
@@ -188,8 +191,8 @@ func (n *Normal) Trace() float64 { return n.trace }
 
 // Factor returns a lower triangular L with S = L·Lᵀ and non-negative diagonal,
 // shared and for reading only: the Cholesky factor if S is definite, else one
-// made from its eigenvalues with negative ones set to 0. clamped is the most
-// negative of those, or 0. The first call after [AdoptNormal] takes O(n³) time, and fails
+// made from its eigenvalues by [spectral.FactorPSD]. clamped is the most
+// negative of those that count as 0, or 0. The first call after [AdoptNormal] takes O(n³) time, and fails
 // with [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding.
 func (n *Normal) Factor() (lower *linalg.Dense, clamped float64, err error) {
 	if err := n.factor(); err != nil {

@@ -66,6 +66,7 @@ func TestNewNormalErrors(t *testing.T) {
 		{"Inf mean", []float64{0, math.Inf(-1)}, eye(2), gaussian.ErrNotFinite},
 		{"NaN covariance", []float64{0, 0}, with(eye(2), 1, 0, math.NaN()), gaussian.ErrNotFinite},
 		{"Inf variance", []float64{0, 0}, with(eye(2), 1, 1, math.Inf(1)), gaussian.ErrNotFinite},
+		{"trace that overflows", make([]float64, 3), linalg.NewSym(3, []float64{8e307, 0, 0, -8e307, 8e307, 0, -8e307, -8e307, 8e307}), gaussian.ErrNotFinite},
 		{"negative variance", []float64{0, 0}, with(eye(2), 1, 1, -1e-3), gaussian.ErrNotPositiveDefinite},
 		{"correlation above 1", []float64{0, 0}, with(eye(2), 1, 0, 1.001), gaussian.ErrNotPositiveDefinite},
 		{"hidden indefinite", []float64{0, 0, 0}, hidden, gaussian.ErrNotPositiveDefinite},
@@ -142,6 +143,10 @@ func TestAdoptNormal(t *testing.T) {
 	if p.Cov() != cov {
 		t.Error("AdoptNormal copied the covariance")
 	}
+	var w Workspace
+	if d, err := w.KL(ref, p); d != 0 || err != nil {
+		t.Errorf("KL from the adopted Normal: %g, %v", d, err)
+	}
 	got, _, _ := p.Factor()
 	for i := range 5 {
 		for j := range 5 {
@@ -160,6 +165,12 @@ func TestAdoptNormal(t *testing.T) {
 	wrong.Set(0, 4, 1e-12)
 	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.Is(err, gaussian.ErrArgument) {
 		t.Errorf("a factor that is not triangular: %v", err)
+	}
+	wrong.Copy(l)
+	wrong.Set(2, 2, -l.At(2, 2))
+	var at *gaussian.ValueError
+	if _, err := AdoptNormal(make([]float64, 5), cov, wrong); !errors.As(err, &at) || at.Row != 2 || at.Col != 2 || at.Value != -l.At(2, 2) {
+		t.Errorf("a factor with a negative diagonal: %v", err)
 	}
 	wrong.Copy(l)
 	wrong.Set(1, 0, math.NaN())

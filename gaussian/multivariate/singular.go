@@ -8,11 +8,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// The factor of a singular covariance is known to √ε only: what rounding of size ε did to its null
-// space shows as √ε in L. Against a covariance of the same rank that is harmless, since such
-// directions meet again in a product of two √ε. Where the partner has a larger rank its own
-// directions meet them, and W₂ changes by √ε, though it is a definite function of the numbers in
-// the two matrices. For small matrices the part in question is computed from these numbers.
+// The factor of a singular covariance leaves out its null space, where rounding has put something
+// of size ε into the entries. If the directions of a partner of larger rank meet that, W₂ changes by
+// √ε. For small matrices that part is computed from the numbers in the two matrices.
 
 const (
 	// singularMaxDim bounds the dimension of the correction, whose cost is that

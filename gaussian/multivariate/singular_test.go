@@ -211,3 +211,24 @@ func TestUnequalRanks(t *testing.T) {
 		}
 	}
 }
+
+// TestOrthogonalRanges: singular covariances whose ranges are orthogonal have nothing in common,
+// be it that rounding finds something in their null spaces.
+func TestOrthogonalRanges(t *testing.T) {
+	outer := func(u ...float64) *Normal {
+		s := linalg.NewSym(len(u), nil)
+		for i, a := range u {
+			for j, b := range u[:i+1] {
+				s.Set(i, j, a*b)
+			}
+		}
+		return mustNormal(make([]float64, len(u)), s)
+	}
+	var w Workspace
+	for a := 1.0; a < 40; a++ {
+		p, q := outer(a, 67, 7), outer(-67, a, 0)
+		if got, err := w.W2Squared(p, q); err != nil || !testutil.Close(got, p.Trace()+q.Trace(), 1e-14) {
+			t.Fatalf("%g: W2Squared = %.17g, want %.17g (%v)", a, got, p.Trace()+q.Trace(), err)
+		}
+	}
+}

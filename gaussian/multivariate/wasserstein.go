@@ -14,8 +14,9 @@ import (
 //	W₂²(p, q) = ‖m_p − m_q‖² + tr S_p + tr S_q − 2·tr (S_p^½·S_q·S_p^½)^½.
 //
 // It is never negative, symmetric bit for bit, and 0 if p and q have the same numbers. Singular
-// covariances are legal: up to dimension 64 the result is that of the given entries, beyond that of
-// their factors, which rounding may move by √(n·ε)·(tr S_p + tr S_q) where one has a larger rank.
+// covariances are legal: up to dimension 64 the result is that of the given entries where the ranks
+// differ, else that of the factors. A singular covariance that rounding lets pass for a definite
+// one may move that by √(n·ε)·(tr S_p + tr S_q).
 // It fails with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding,
 // takes O(n³) time and only reads p and q.
 //

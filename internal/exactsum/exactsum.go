@@ -127,11 +127,8 @@ func (s *Sum) At(i int) float64 {
 		// conversion then rounds as it would round all.
 		n := bits.LeadingZeros64(hi)
 		up = 64 - n
-		top, rest := hi<<n|lo>>up, lo<<n
-		if n == 0 {
-			top, rest = hi, lo
-		}
-		lo = top
+		rest := lo << n
+		lo = hi<<n | lo>>up
 		if rest != 0 {
 			lo |= 1
 		}

@@ -183,6 +183,12 @@ func TestSumRefuses(t *testing.T) {
 		_, _, err := Decode(one.Append(nil), 1)
 		require.Equal(t, ok, err == nil, "%v", e)
 	}
+	for _, n := range []int{0, 1, 3} { // a sum of another number of entries, whole and without its end
+		for _, b := range [][]byte{full.Append(nil), full.Append(nil)[:5], nil} {
+			_, _, err := Decode(b, n)
+			require.Error(t, err, "%d entries of %v", n, b)
+		}
+	}
 	full.terms = MaxTerms
 	require.ErrorAs(t, full.add([]float64{0, 0}), &c)
 	require.Panics(t, func() { _ = s.Add([]int{0, 1}, []float64{1}) })

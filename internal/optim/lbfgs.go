@@ -135,9 +135,6 @@ func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 			return m.result(stuck)
 		}
 		if before-m.fx <= m.o.FuncTol*max(1, math.Abs(m.fx)) {
-			if m.projected() <= m.o.GradTol {
-				return m.result(gradConverged)
-			}
 			return m.result(funcConverged)
 		}
 	}
@@ -149,7 +146,7 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 		panic(fmt.Sprintf("optim: Minimize: %d variables, %d lower and %d upper bounds", n, len(lo), len(hi)))
 	}
 	m.f, m.lo, m.hi, m.o = f, lo, hi, o.withDefaults()
-	m.pairs, m.next = 0, 0
+	m.pairs, m.next, m.flat = 0, 0, false
 	if mem := m.o.Memory; len(m.x) != n || len(m.alpha) != mem {
 		buf := make([]float64, (6+2*mem)*n+mem)
 		take := func(k int) []float64 {

@@ -30,9 +30,6 @@ func (m *Minimizer) firstStep() float64 {
 func (m *Minimizer) search(t float64) bool {
 	m.flat = false
 	slope0 := m.dotFree(m.g, m.d)
-	if !(slope0 < 0) || !(t > 0) {
-		return false
-	}
 	var (
 		a      = 0.0
 		fa     = m.fx

@@ -320,3 +320,26 @@ func TestOnePairMisleads(t *testing.T) {
 		t.Errorf("ends %g before the edge", 2-r.X[0])
 	}
 }
+
+// TestStatusOfItsOwn: a search that takes no step is not said to have converged for what one before it came to.
+func TestStatusOfItsOwn(t *testing.T) {
+	var m Minimizer
+	level := func(x, g []float64) float64 { g[0] = 1e-20; return 1 }
+	slope := func(x, g []float64) float64 { g[0] = 1; return x[0] }
+	for i, want := range []status{funcConverged, stuck} {
+		r := m.Minimize([]Func{level, slope}[i], []float64{[]float64{0.5, 0}[i]}, []float64{0}, []float64{1}, Options{GradTol: -1})
+		if r.status != want {
+			t.Errorf("search %d has status %d, want %d", i, r.status, want)
+		}
+	}
+	// Nor is one whose every trial fails, however the first began.
+	hole := func(x, g []float64) float64 {
+		if g[0] = 1; x[0] < 0 {
+			return math.Inf(1)
+		}
+		return x[0]
+	}
+	if r := m.Minimize(hole, []float64{0}, none(1, -1), none(1, 1), Options{}); r.status != stuck {
+		t.Errorf("status %d beside a hole", r.status)
+	}
+}

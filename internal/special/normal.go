@@ -97,18 +97,16 @@ func NormLogInterval(a, b float64) float64 {
 	case a > 0: // the mirror image, whose tails do not cancel
 		a, b = -b, -a
 	}
-	if math.IsInf(b, 1) {
-		return NormLogCDF(-a)
-	}
 	if mid := a + (b-a)/2; (b-a)*(1+math.Abs(mid)) < shortInterval { // where ln Φ(b) − ln Φ(a) would cancel
-		return math.Log(b-a) - 0.5*mid*mid - logSqrt2Pi
+		return Log(b-a) - 0.5*mid*mid - logSqrt2Pi
 	}
+	if b > 0 {
+		return math.Log1p(-NormCDF(a) - NormCDF(-b))
+	}
+	// The squares would cancel in ln Φ(a) − ln Φ(b).
+	below := 0.5*(b-a)*(b+a) + math.Log(Erfcx(-a/math.Sqrt2)/Erfcx(-b/math.Sqrt2))
 	top := NormLogCDF(b)
-	below := NormLogCDF(a) - top
-	if b <= 0 { // where the squares would cancel
-		below = 0.5*(b-a)*(b+a) + math.Log(Erfcx(-a/math.Sqrt2)/Erfcx(-b/math.Sqrt2))
-	}
-	if math.IsInf(a, -1) || math.IsInf(below, -1) || math.IsNaN(below) {
+	if math.IsInf(top, -1) { // as both functions may be 0
 		return top
 	}
 	return top + math.Log(-math.Expm1(below))

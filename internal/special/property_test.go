@@ -299,3 +299,21 @@ func TestNormLogInterval(t *testing.T) {
 		}
 	}
 }
+
+// TestNormLogIntervalWide: the probability of nearly everything is 1 less what lies on either side.
+func TestNormLogIntervalWide(t *testing.T) {
+	for a := -37.0; a < 0; a += 0.7 {
+		for b := 0.8; b < 37; b += 0.7 {
+			want := math.Log1p(-NormCDF(a) - NormCDF(-b))
+			if got := NormLogInterval(a, b); math.Abs(got/want-1) > 20*u {
+				t.Fatalf("(%g, %g): %.17g, want %.17g", a, b, got, want)
+			}
+		}
+	}
+	for a := -30.0; a < 30; a += 0.7 { // and that of next to nothing its length times the density
+		b := a + 5e-5/(1+math.Abs(a))
+		if got, want := NormLogInterval(a, b), math.Log((b-a)*NormPDF(a+(b-a)/2)); math.Abs(got/want-1) > 1e-14 {
+			t.Fatalf("(%g, %g): %.17g, want %.17g", a, b, got, want)
+		}
+	}
+}

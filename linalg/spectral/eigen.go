@@ -36,11 +36,12 @@ func (e *EigenSym) Factorize(a *linalg.Sym) error {
 		return err
 	}
 	e.complete()
+	copyScaled(e.values, e.values, e.tri.exp)
 	return nil
 }
 
-// complete completes the decomposition of the matrix reduced in e.tri, whose
-// tridiagonal matrix it destroys.
+// complete completes the decomposition of the matrix reduced in e.tri, whose tridiagonal
+// matrix it destroys, but for the power of two in the values.
 func (e *EigenSym) complete() {
 	t := &e.tri
 	n := t.n
@@ -57,7 +58,6 @@ func (e *EigenSym) complete() {
 		e.values[k] = t.d[i]
 		copy(e.rows[k*n:k*n+n], w[i*n:i*n+n])
 	}
-	copyScaled(e.values, e.values, t.exp)
 }
 
 // FactorizeValues computes eigenvalues only, in about 4n³/3 operations. VectorsTo and

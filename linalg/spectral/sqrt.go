@@ -57,9 +57,10 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	}
 	r.e.complete()
 	if t.n > 0 {
-		r.clamped = math.Min(r.e.values[0], 0)
+		r.clamped = math.Ldexp(math.Min(r.e.values[0], 0), t.exp)
 	}
-	r.e.FuncTo(dst, func(l float64) float64 { return math.Sqrt(math.Max(l, 0)) })
+	r.e.FuncTo(dst, func(l float64) float64 { return math.Sqrt(math.Ldexp(math.Max(l, 0), t.exp&1)) })
+	dst.Scale(math.Ldexp(1, t.exp>>1))
 	return nil
 }
 
@@ -113,9 +114,10 @@ func (r *RootPSD) bidiagonal() *poleTable {
 
 // FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ for a symmetric
 // positive semi-definite matrix: the Cholesky factor if a is numerically definite, else the
-// triangle of the LQ factorisation of V·Λ^½ from the eigen decomposition, with negative eigenvalues
-// counted as 0. The most negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple
-// of n·u·‖a‖ and of |clamped|. It returns the errors of EigenSym.Factorize.
+// triangle of the LQ factorisation of V·Λ^½ from the eigen decomposition, in which eigenvalues up to
+// 8·n·2⁻⁵² of the largest, as much as rounding may make of 0, count as 0. The most negative of these
+// is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of n·u·‖a‖ and of |clamped|. It returns the
+// errors of EigenSym.Factorize.
 func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	var c linalg.Cholesky
 	if c.Factorize(a) == nil {
@@ -123,23 +125,28 @@ func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 		return 0, nil
 	}
 	var e EigenSym
-	if err := e.Factorize(a); err != nil {
+	if err := e.tri.reduce(a); err != nil {
 		return 0, err
 	}
+	e.complete()
 	n := a.Dim() // not 0: an empty matrix has a Cholesky factor
-	clamped = math.Min(e.values[0], 0)
+	exp := e.tri.exp
+	clamped = math.Ldexp(math.Min(e.values[0], 0), exp)
 	// Columns in descending order of λ, so that small ones end last, and of size about 1
 	// for the reflectors.
 	f := linalg.NewDense(n, n, nil)
-	exp := e.tri.exp &^ 1
+	floor := 8 * float64(n) * 0x1p-52 * e.values[n-1]
 	for k, l := range e.values {
-		s := math.Sqrt(math.Max(math.Ldexp(l, -exp), 0))
+		if !(l > floor) {
+			continue
+		}
+		s := math.Sqrt(math.Ldexp(l, exp&1))
 		for i, v := range e.rows[k*n : k*n+n] {
 			f.Row(i)[n-1-k] = s * v
 		}
 	}
 	lowerLQ(f)
-	f.Scale(math.Ldexp(1, exp/2))
+	f.Scale(math.Ldexp(1, exp>>1))
 	dst.Copy(f)
 	return clamped, nil
 }

@@ -200,11 +200,45 @@ func TestFactorPSD(t *testing.T) {
 	if clamped, err := FactorPSD(new(linalg.Dense), linalg.NewSym(1, []float64{-3})); clamped != -3 || err != nil {
 		t.Errorf("-3: clamped %g, %v", clamped, err)
 	}
+	// What rounding may make of 0 counts as 0, and no more than that, in proportion to the dimension and the largest.
+	for _, c := range []struct{ n, times float64 }{{3, 6}, {3, 10}, {30, 6}, {30, 10}} {
+		v := linalg.NewSym(int(c.n), nil)
+		v.AddDiag(1e6)
+		v.Set(0, 0, -1) // so that there is no Cholesky factor
+		v.Set(1, 1, c.times*c.n*eps*1e6)
+		var l linalg.Dense
+		if _, err := FactorPSD(&l, v); err != nil || (linalg.Norm2(l.Row(1)) > 0) != (c.times > 8) {
+			t.Errorf("%v: row %v, %v", c, l.Row(1), err)
+		}
+	}
 	// A zero row, and an eigenvalue that is really negative.
 	a := linalg.NewSym(3, []float64{0, 0, 0, 0, 4, 0, 0, 0, -1})
 	var l linalg.Dense
 	clamped, err := FactorPSD(&l, a)
 	if err != nil || clamped != -1 || !(math.Abs(linalg.Norm2(l.Row(1))-2) <= 4*eps) || !(linalg.Norm2(l.Row(0)) <= 4*eps) {
 		t.Errorf("FactorPSD = %v, %g, %v", data(&l), clamped, err)
+	}
+}
+
+// TestRootsBeyondRange: eigenvalues that are above the largest number, or less than a few of the
+// smallest, have roots that are neither.
+func TestRootsBeyondRange(t *testing.T) {
+	for _, v := range []float64{math.MaxFloat64, 8e307, 1e-310, 5e-324} {
+		a := linalg.NewSym(3, []float64{v, v, v, v, v, v, v, v, v})
+		var r RootPSD
+		var root linalg.Sym
+		var l linalg.Dense
+		clamped, err := FactorPSD(&l, a)
+		if err := errors.Join(err, r.SqrtTo(&root, a)); err != nil || math.Abs(clamped)+math.Abs(r.Clamped()) > 1e-14*v {
+			t.Errorf("%g: %v, clamped %g and %g", v, err, clamped, r.Clamped())
+		}
+		for i := range 3 {
+			if got, want := root.At(i, 1), math.Sqrt(v)/math.Sqrt(3); !(math.Abs(got-want) <= 1e-7*want) {
+				t.Errorf("%g: entry of the root %g, want %g", v, got, want)
+			}
+			if got, want := l.At(i, 0), math.Sqrt(v); !(math.Abs(got-want) <= 1e-14*want) {
+				t.Errorf("%g: entry of the factor %g, want %g", v, got, want)
+			}
+		}
 	}
 }
