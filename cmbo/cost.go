@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -256,12 +257,11 @@ func (o *draft) spent() (spent float64, err error) {
 		case t.Status == runlog.Cancelled || told != nil && t.Status == runlog.Open:
 			continue
 		case told != nil:
-			v, ok := t.Outputs[told.Name]
-			if !ok {
+			var ok bool
+			if c, ok = t.Outputs[told.Name]; !ok {
 				missing++
 				continue
 			}
-			c = v
 		default:
 			if c, err = o.knownCost(t.X); err != nil {
 				return 0, err
@@ -312,7 +312,7 @@ func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) 
 // the budget.
 func (o *draft) payable(ctx context.Context, candidates []int, x *linalg.Dense) ([]int, error) {
 	within, err := o.within(ctx, x)
-	if err != nil {
+	if err = cmp.Or(err, o.afford()); err != nil {
 		return nil, err
 	}
 	return o.likely(candidates, within)

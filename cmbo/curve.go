@@ -455,11 +455,11 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 // cutoffs is the number of values among which a cutoff is looked for before it is narrowed down.
 const cutoffs = 256
 
-// Cutoff returns, ahead of a step of an open trial, the value at it from which on
-// [Optimizer.Report] would advise to stop, for a system that wants its rules when an
-// evaluation begins: worse values are hopeless. chance is the probability that the trial
-// shows a worse one. Both are NaN if nothing that it may show at the step is a reason to
-// stop it. Cutoff changes nothing, and fails as Report does.
+// Cutoff returns, ahead of a step of an open trial, the value at it from which on [Optimizer.Report] would advise to
+// stop, for a system that wants its rules when an evaluation begins: worse values are hopeless, though Report goes on
+// at those so bad that curves tell no more than the model. chance is the probability that the trial shows a worse one.
+// Both are NaN if nothing that it may show at the step is a reason to stop it, or if worse values come before better
+// ends. Cutoff changes nothing, and fails as Report does.
 func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance float64, err error) {
 	value, chance = math.NaN(), math.NaN()
 	_, err = withModel(ctx, o, func() (struct{}, error) {
@@ -484,7 +484,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 				good = y
 			}
 		}
-		if !found || math.IsNaN(good) {
+		if !found || math.IsNaN(good) || !a.law.Rises() {
 			return struct{}{}, nil // no value is a reason to stop, or good ones are
 		}
 		for range 60 {
@@ -497,10 +497,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 		if end, noise, ok := a.evidence(y); ok {
 			chance = special.NormCDF((end - a.mean) / math.Sqrt(a.variance+noise))
 		}
-		value = scaling.Orient(good, o.config.minimize)
-		if o.config.positive {
-			value = math.Exp(value)
-		}
+		value = belief{log: o.config.positive}.value(scaling.Orient(good, o.config.minimize))
 		return struct{}{}, nil
 	})
 	return value, chance, err

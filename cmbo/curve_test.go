@@ -808,6 +808,32 @@ func TestTransferCountsTold(t *testing.T) {
 	}
 }
 
+// TestCutoffOfOpposedCurves: where trials that show poor values early end with the good ones, no value
+// is one from which on they are hopeless.
+func TestCutoffOfOpposedCurves(t *testing.T) {
+	square, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	known := 0
+	for _, wave := range []float64{6, 9, 12} {
+		o := newOptimizer(t, square, cmbo.WithCandidateCounts(200, 50))
+		for i := range 16 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
+			require.NoError(t, err)
+			assert.True(t, math.IsNaN(cut) && math.IsNaN(chance), "trial %d: %g with a chance of %g", trial.ID, cut, chance)
+			y := math.Sin(wave*trial.X[0]) + math.Sin(wave*trial.X[1]+1) + trial.X[0]
+			p, err := o.Report(ctx, trial.ID, 1, -0.8*y+0.3*math.Sin(float64(i*i)))
+			require.NoError(t, err)
+			if p.Known {
+				known++
+			}
+			require.NoError(t, o.Tell(trial.ID, y))
+		}
+	}
+	require.Greater(t, known, 30)
+}
+
 // TestEndOfAPoorTrial: what Report and TellStopped make of a trial that is far from the best is in the unit of values, though
 // the model and the law of curves see low ones as closer together; a curve at the floor says nothing of one that
 // is expected to be worse.

@@ -177,9 +177,9 @@ type Outlook struct {
 	// before any value could. It was more than was left in 2 to 5 % of the runs of go test
 	// ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
-	// Expected is the largest expected improvement, of the candidates that are left, over the
-	// best value told or what takes its place [WithNoise]: as a rule more than comes of it. A
-	// run whose evaluations cost more than that is worth has ended.
+	// Expected is the largest expected improvement, of the candidates that are left and that a budget
+	// pays for, over the best value told or what takes its place [WithNoise]: as a rule more than comes
+	// of it. A run whose evaluations cost more than that is worth has ended.
 	Expected float64
 	// Most is an upper bound on what is left as the model sees it: at no single candidate does it
 	// give more than a chance of 5 % to an evaluation that succeeds, holds all limits and improves
@@ -251,7 +251,7 @@ func (u Outlook) words() string {
 		u.Expected, relied, more, u.Gained)
 }
 
-// Outlook says what more evaluations may bring, at the candidates that an Ask would score:
+// Outlook says what more evaluations may bring, at the candidates that an Ask may propose:
 // NaN before the first value and, but for the hierarchical prior, before two different ones.
 // Improvements are multiplied by the probability of success; with [Copula] they are rough.
 // It takes the time of an Ask and, for each of the last ten values told since the call
@@ -263,14 +263,12 @@ func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 
 func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 	nan, limited, costly := math.NaN(), o.config.limited(), o.config.cost != nil || o.h.CostOutput() != nil
-	u = Outlook{Next: nan, Expected: nan, Most: nan, Gained: nan, Feasible: 1, Cost: nan, PerCost: nan, Left: math.Inf(1)}
+	u = Outlook{Next: nan, Expected: nan, Most: nan, Gained: nan, Feasible: 1, Cost: nan, PerCost: nan}
 	u.priced = costly || o.config.budget > 0
 	if u.Spent, err = o.spent(); err != nil {
 		return u, err
 	}
-	if o.config.budget > 0 {
-		u.Left = o.config.budget - u.Spent
-	}
+	u.Left, _ = o.remaining()
 	if limited {
 		u.Holds = make(map[string]float64)
 	}
@@ -285,7 +283,10 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		return u, nil
 	}
 	next, err := o.candidates(len(o.h.Trials) + 1)
-	if err != nil && !errors.Is(err, ErrNoCandidates) {
+	if err == nil {
+		next.free, err = o.payable(ctx, next.free, next.x)
+	}
+	if err != nil && !errors.Is(err, ErrNoCandidates) && !errors.Is(err, ErrBudget) {
 		return u, err
 	}
 	open := proposable{x: o.h.EncodedPending()}

@@ -471,3 +471,32 @@ func TestOutlookIsOfNextAsk(t *testing.T) {
 	require.NoError(t, err)
 	require.InEpsilonSlice(t, []float64{u.Expected, u.Most, u.Feasible, u.Holds["size"]}, []float64{open.Expected, open.Most, open.Feasible, open.Holds["size"]}, 1e-9)
 }
+
+// TestOutlookOfBudget: what the budget does not pay for is not expected of the next evaluation, as Ask does not propose it.
+func TestOutlookOfBudget(t *testing.T) {
+	list, err := cmbo.Candidates([][]float64{{0}, {0.1}, {0.2}, {0.3}, {0.7}})
+	require.NoError(t, err)
+	dear := cmbo.WithCost(func(x []float64) float64 { return 1 + 99*math.Round(x[0]) })
+	for name, opts := range map[string][]cmbo.Option{"costs": {dear, cmbo.WithBudget(3.5)}, "evaluations": {cmbo.WithBudget(3)}} {
+		o := newOptimizer(t, list, append(opts, cmbo.WithSurrogate(rising{until: 1}), cmbo.WithYPolicy(cmbo.RawValues))...)
+		require.NoError(t, o.Observe([]float64{0}, 0))
+		for range 3 {
+			u, err := o.Outlook(ctx)
+			require.NoError(t, err)
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			s, _ := o.LastStep()
+			if name == "costs" {
+				require.Less(t, trial.X[0], 0.5)
+				require.Equal(t, 1.0, u.Cost)
+			}
+			require.InEpsilon(t, acq.ExpectedImprovement(s.Mean[s.Chosen], s.SD[s.Chosen], 0), u.Expected, 1e-9, name)
+			require.NoError(t, o.Tell(trial.ID, -1))
+		}
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.Zero(t, u.Expected, "%s: %v", name, u)
+		_, err = o.Ask(ctx)
+		require.ErrorIs(t, err, cmbo.ErrBudget)
+	}
+}

@@ -63,8 +63,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 	}
 	at, labels := o.h.EncodedLabels()
 	err := r.run.Fit(ctx, at, labels, nil, nil)
-	n, _ := x.Dims()
-	p := make([]float64, n)
+	p := make([]float64, points.Len(x))
 	if err == nil {
 		err = r.run.Success(ctx, p, x)
 	}

@@ -230,6 +230,9 @@ func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
 	return end, variance, true
 }
 
+// Rises reports whether a better value says that the end is better.
+func (l Law) Rises() bool { return l.slope > 0 }
+
 // Floored reports whether a value counts as the floor: it says that the end is that bad or worse.
 func (l Law) Floored(v float64) bool { return l.to.Low.At(v) <= l.to.Floor }
 
