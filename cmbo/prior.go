@@ -62,17 +62,15 @@ type lazyDigest struct {
 
 // LearnReport says what learning found in the tasks.
 type LearnReport struct {
-	// Common is the share of the variance of the tasks' values that all of them have in
-	// common, by their likelihood; .54 of what is no noise, no opinion, where there is one task.
-	// It is 0 of tasks that a [Learner] does not hold.
+	// Common is the share of the variance of the tasks' values that all of them have in common, by their likelihood:
+	// .54 of what is no noise, no opinion, where there is one task; 0 of tasks that a [Learner] does not hold.
 	Common float64
-	// Noise is the share that no function of the parameters has: noise, what a parameter
-	// that was not recorded decided, or values that stand beside the wrong points. Where it is
-	// most of the variance the past has little to say.
+	// Noise is the share that no function of the parameters has: noise, what a parameter that was not recorded decided,
+	// or values beside the wrong points. Where it is most of the variance the past has little to say. It is about a
+	// tenth at most where all tasks have fewer than eight values, or two a coordinate and together eight: too few to tell.
 	Noise float64
-	// Drawn is by how much the population's moments are drawn from what EM found to those of
-	// a process of which that share is common to all: 12/(12 + n) of n tasks, so that few say
-	// no more of how tasks differ than they show.
+	// Drawn is by how much the population's moments are drawn from what EM found to those of a process of which that
+	// share is common to all: 12/(12 + n) of n tasks, so that few say no more of how tasks differ than they show.
 	Drawn float64
 }
 
@@ -98,8 +96,7 @@ func (p *Prior) PositiveValues() bool { return p.config.positive }
 // where they were more than [Learn] holds: [Prior.Tasks] returns the sample.
 func (p *Prior) NumTasks() int { return int(p.learned.Total()) }
 
-// NoiseVariance returns the noise variance in scaled units that all tasks share: see
-// [WithNoiseVariance].
+// NoiseVariance returns the noise variance in scaled units that all tasks share: see [WithNoiseVariance].
 func (p *Prior) NoiseVariance() float64 { return p.learned.Base().NoiseVariance }
 
 // Report says what learning found.

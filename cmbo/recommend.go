@@ -13,20 +13,18 @@ import (
 
 // A Recommendation says which of the points evaluated to use, where values are noisy.
 type Recommendation struct {
-	// X is the point; nil if there is none to recommend: before the first value, or as long
-	// as none holds the limits of all outputs.
+	// X is the point; nil before the first value, or as long as none holds the limits of all outputs.
 	X []float64
-	// Mean and SD are what the model makes of the noise-free objective there, in the user's
-	// units, and Values is the number of values told of it. Mean and SD are NaN before the
-	// values have a scale: see [Optimizer.Predict].
+	// Mean and SD are what the model makes of the noise-free objective there, in the user's units, NaN before the values
+	// have a scale ([Optimizer.Predict]), and Values is the number of values told of it. With a prior, noise that is not
+	// given ([WithNoise]) is that of past tasks: of a few rows each they mostly show too little, and SD is too small.
 	Mean, SD float64
 	Values   int
 	// Quantiles are those of the same as Mean and SD; NaN likewise.
 	Quantiles Quantiles
-	// Again is the point evaluated of which one value more is expected to raise the mean of
-	// what is recommended most, and Gain by how much; nil and 0 if there is one point alone.
-	// Where Gain is more than what [Outlook] expects of a new point, and than what an evaluation
-	// costs, evaluate it again: see [Optimizer.Enqueue].
+	// Again is the point evaluated of which one value more is expected to raise the mean of what is recommended most,
+	// and Gain by how much; nil and 0 if there is one point alone. Where Gain is more than what [Outlook] expects of a
+	// new point, and than what an evaluation costs, evaluate it again: see [Optimizer.Enqueue].
 	Again []float64
 	Gain  float64
 
@@ -53,12 +51,11 @@ func (r Recommendation) String() string {
 	return s
 }
 
-// Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean of
-// what was told there, hold all limits, the one of the best mean, not of the best value, which
-// under noise is the luckiest. Where [WithNoise] does not say how noisy values are, k/(k+1) of what
-// k values deviate from the mean counts for the point. The expected gain of one value more takes
-// points for independent of each other. It takes what [Optimizer.Predict] takes for each point,
-// changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
+// Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean of what was told there,
+// hold all limits, the one of the best mean, not of the best value, which under noise is the luckiest. Where
+// [WithNoise] does not say how noisy values are, k/(k+1) of what k values deviate from the mean counts for the point.
+// The expected gain of one value more takes points for independent of each other. It takes what [Optimizer.Predict]
+// takes for each point, changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
@@ -100,8 +97,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	})
 }
 
-// pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean, its
-// observations.
+// pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean, its observations.
 func (o *draft) pointsHolding() (values [][]int) {
 	of := make(map[string][]int)
 	var keys []string
@@ -152,8 +148,7 @@ func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
 	return worth
 }
 
-// noiseOf returns the noise variance of one value more, in scaled units: the mean of those
-// given, else the model's.
+// noiseOf returns the noise variance of one value more, in scaled units: the mean of those given, else the model's.
 func (o *Optimizer) noiseOf(d Data) float64 {
 	var sum, n float64
 	for i, v := range d.NoiseVariance {
@@ -167,10 +162,9 @@ func (o *Optimizer) noiseOf(d Data) float64 {
 	return o.model.noise()
 }
 
-// again returns the point of which one value more raises the largest of the means most, and
-// the expected rise, -1 of a single point. With variance v and noise variance n the mean of a
-// point then has the deviation v/√(v+n) from what it is: it counts if it passes, or falls
-// behind, the largest of the others.
+// again returns the point of which one value more raises the largest of the means most, and the expected rise, -1 of a
+// single point. With variance v and noise variance n the mean of a point then has the deviation v/√(v+n) from what it
+// is: it counts if it passes, or falls behind, the largest of the others.
 func again(mean, sd []float64, best int, noise float64) (at int, gain float64) {
 	at = -1
 	second := math.Inf(-1)

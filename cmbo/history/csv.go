@@ -68,9 +68,9 @@ func (c CSV) Read(r io.Reader) (*Result, error) {
 // nil if it is not wanted, counts as the reading goes on. An error ends the sequence; a task without a good row is
 // left out. The sequence reads r as it goes, and so can be ranged over once.
 //
-// The rows of a task must follow each other: in memory are those of one task, and at
-// most 64 bytes for each task before, so that one that comes apart is an error, of cmbo's
-// ErrTask, and not two (TestTasksMemory). Limits.Rows bounds the rows of a task.
+// The rows of a task must follow each other: in memory are those of one task, and at most 64 bytes for each task
+// before, so that one that comes apart is an error, of cmbo's ErrTask, and not two (TestTasksMemory). Limits.Rows
+// bounds the rows of a task.
 func (c CSV) Tasks(r io.Reader, report *Report) iter.Seq2[cmbo.Task, error] {
 	return c.stream(r).tasks(report)
 }
@@ -130,7 +130,7 @@ func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
 	}
 }
 
-// csvError gives an error that ends the reading its place; last is the line on which the row before begins.
+// csvError gives an error that ends the reading its place; the row before begins on line last, 0 of the header.
 func csvError(err error, last int) error {
 	var limit *RowError
 	var pe *csv.ParseError
@@ -140,7 +140,9 @@ func csvError(err error, last int) error {
 		e.Reason = fmt.Sprintf("after line %d: %s", last, e.Reason)
 		return &e
 	case errors.As(err, &pe):
-		return rowErrorf(cmbo.ErrCorrupt, "until line %d, character %d: %v", pe.Line, pe.Column, pe.Err).at(pe.StartLine)
+		e := rowErrorf(cmbo.ErrCorrupt, "until line %d, character %d: %v", pe.Line, pe.Column, pe.Err)
+		e.Reason += commaHint(last == 0)
+		return e.at(pe.StartLine)
 	}
 	return err
 }

@@ -17,6 +17,14 @@ type header struct {
 	fields []string // of the row
 }
 
+// commaHint is what to say of a header that may have another separator than the description.
+func commaHint(may bool) string {
+	if may {
+		return "; CSV.Comma says what separates fields"
+	}
+	return ""
+}
+
 func newHeader(fields []string, n *form) (*header, *RowError) {
 	h := &header{form: n, width: len(fields), at: make(map[string]int, len(fields))}
 	places := n.places()
@@ -41,10 +49,7 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 		}
 	}
 	if missing != nil {
-		hint := ""
-		if len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|") {
-			hint = "; CSV.Comma says what separates fields"
-		}
+		hint := commaHint(len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|"))
 		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s%s", quoteAll(missing), quoteAll(fields), hint)
 	}
 	if e := recased(n, h.at); e != nil {

@@ -161,6 +161,7 @@ func TestCSVFatal(t *testing.T) {
 		{"no parameter", "\nlr,kernel,value\n" + good, 2, "", `the header lacks "depth", "bias"; it has "lr", "kernel", "value"`, cmbo.ErrCorrupt},
 		{"no value", "lr,depth,kernel,bias\n" + good, 1, "", `the header lacks "value"`, cmbo.ErrCorrupt},
 		{"other separator", "lr;depth;kernel;bias;value\n", 1, "", `it has "lr;depth;kernel;bias;value"; CSV.Comma says what separates`, cmbo.ErrCorrupt},
+		{"other separator of quoted names", "\"lr\";\"depth\";\"value\"\n", 1, "", "quoted-field; CSV.Comma says what separates", cmbo.ErrCorrupt},
 		{"column twice", "lr,depth,kernel,lr,bias,value\n" + good, 1, "lr", "columns 1 and 4", cmbo.ErrCorrupt},
 		{"column twice but for spaces", "lr,depth,kernel,bias,value, lr \n" + good, 1, "lr", "columns 1 and 6", cmbo.ErrCorrupt},
 		{"other column twice", "x,lr,depth,kernel,bias,value,x\n" + good, 1, "x", "columns 1 and 7", cmbo.ErrCorrupt},

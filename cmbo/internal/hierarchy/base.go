@@ -67,9 +67,12 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
 	o := gp.NewMultiTask(template, 1, s.Workers)
 	var given []float64
-	unknown := false
+	unknown, longest, all, dim := false, 0, 0, 0
 	for i := range tasks {
+		n := len(tasks[i].Z) - tasks[i].Failed
+		longest, all = max(longest, n), all+n
 		t := tasks[i].some(s.BaseRows, s.Seed)
+		_, dim = t.X.Dims()
 		o.Add(t.X, t.Z, t.Noise)
 		given = append(given, t.Noise...)
 		unknown = unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
@@ -79,9 +82,9 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		start[len(start)-1] = math.Log(given[len(given)/2])
 	}
 	last := len(start) - 1
-	// Few values look like noise, as offset and scale of their task are their own: two are always
-	// one deviation above and below. A run would take its values for noise, too.
-	if long := func(t Task) bool { return len(t.Z)-t.Failed >= s.FewValues }; unknown && !slices.ContainsFunc(tasks, long) {
+	// Few values look like noise, as offset and scale of their task are their own, two being always one deviation above
+	// and below, and each coordinate has a length. A run would take its values for noise, too.
+	if few := s.FewValues; unknown && (longest < few || 4*longest < few*dim && all < few*dim) {
 		hi[last] = math.Log(s.FewValuesNoise)
 	}
 	res := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})

@@ -104,9 +104,9 @@ func TestBaseBounds(t *testing.T) {
 // are, and labels.
 func TestBaseOfFewValues(t *testing.T) {
 	r := rng.Stream(36, t.Name())
-	tasks := func(n int) (out []Task) {
-		for range 10 {
-			x := uniform(r, n, 3)
+	tasks := func(k, n, dim int) (out []Task) {
+		for range k {
+			x := uniform(r, n, dim)
 			z := make([]float64, n)
 			for i := range z {
 				z[i] = float64(1 - 2*(i%2))
@@ -115,22 +115,25 @@ func TestBaseOfFewValues(t *testing.T) {
 		}
 		return out
 	}
-	s := DefaultSettings(3)
 	for _, tt := range []struct {
-		values, few int
-		most        float64
-	}{{2, 8, 0.1}, {2, 2, 1}, {2, 0, 1}} {
+		tasks, values, dim, few int
+		most                    float64
+	}{
+		{10, 2, 3, 8, 0.1}, {10, 2, 3, 2, 1}, {10, 2, 3, 0, 1}, {10, 7, 3, 8, 0.1}, {10, 8, 3, 8, 1},
+		{4, 15, 8, 8, 0.1}, {4, 15, 8, 0, 1}, {5, 15, 8, 8, 1}, {3, 16, 8, 8, 1},
+	} {
+		s := DefaultSettings(tt.dim)
 		s.FewValues = tt.few
-		b, err := fitBase(ctx, tasks(tt.values), &s)
+		b, err := fitBase(ctx, tasks(tt.tasks, tt.values, tt.dim), &s)
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.NoiseVariance, tt.most*(1+1e-12))
-		require.Greater(t, b.NoiseVariance, tt.most/2, "%d values", tt.values)
+		require.Greater(t, b.NoiseVariance, tt.most/2, "%d tasks of %d values in %d dimensions", tt.tasks, tt.values, tt.dim)
 	}
-	all := tasks(2)
+	all := tasks(10, 2, 3)
 	for i := range all {
 		all[i].Noise = []float64{0.9, 0.9}
 	}
-	s.FewValues = 8
+	s := DefaultSettings(3)
 	all[0] = all[0].WithFailed(uniform(r, 2, 3)) // whose noise is given, too
 	b, err := fitBase(ctx, all, &s)
 	require.NoError(t, err)

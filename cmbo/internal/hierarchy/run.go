@@ -48,10 +48,9 @@ type Run struct {
 	panels *panels // of the points told, as last laid out, nil for none
 }
 
-// NewRun starts a run on at most so many goroutines. noise is the noise variance of
-// values that come without one, in units of the tasks' scaled values; NaN stands for
-// the one learned, or a share of it as the values have it. Candidates of a space without a list
-// come in parts of so many rows. list are the points that the run may be bound to, nil for none.
+// NewRun starts a run on at most so many goroutines. noise is the noise variance of values that come without one, in
+// units of the tasks' scaled values; NaN stands for the one learned, or a hypothesis's own. Candidates of a space
+// without a list come in parts of so many rows. list are the points that the run may be bound to, nil for none.
 func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
 	r := &Run{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), parts: parts, kept: list}
 	if math.IsNaN(noise) {

@@ -24,8 +24,8 @@ type Settings struct {
 	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
 	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
 	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
-	// Where all tasks have fewer values than FewValues, 0 for never, noise has a variance of at most FewValuesNoise:
-	// offset and scale of so few values leave too little to tell noise from (TestBaseOfFewValues).
+	// Where all tasks have fewer values than FewValues, or a quarter of it a coordinate and together fewer than it a
+	// coordinate, 0 for never, noise has a variance of at most FewValuesNoise: too few to tell it (TestBaseOfFewValues).
 	FewValues      int
 	FewValuesNoise float64
 
