@@ -383,7 +383,7 @@ func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 
 // before returns the probability that the end is better than the best, by the model alone.
 func (a ahead) before() float64 {
-	return special.NormCDF((a.mean - a.best) / math.Sqrt(a.variance))
+	return special.NormCDF(acq.PI{Target: a.best}.Score(a.mean, math.Sqrt(a.variance)))
 }
 
 // evidence is that of the law as the model sees values. One of the floor says nothing where the model expects
@@ -409,7 +409,7 @@ func (a ahead) end(y float64) (mean, sd float64) {
 // after returns its chance to beat the best, and the advice.
 func (a ahead) after(y float64) (chance float64, stop bool) {
 	mean, sd := a.end(y)
-	chance = special.NormCDF((mean - a.best) / sd)
+	chance = special.NormCDF(acq.PI{Target: a.best}.Score(mean, sd))
 	if a.checkpoints {
 		return chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.remaining)) < a.start
 	}

@@ -869,3 +869,22 @@ func TestEndOfAPoorTrial(t *testing.T) {
 		}
 	}
 }
+
+// TestChanceOfCertainEnds: an end that is certain to equal the best value has no chance to beat it.
+func TestChanceOfCertainEnds(t *testing.T) {
+	list, _ := grid(t, 4)
+	o := newOptimizer(t, list, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithSurrogate(certain{of: 5}))
+	for i := range 6 {
+		tr, err := o.Ask(ctx)
+		require.NoError(t, err)
+		_, err = o.Report(ctx, tr.ID, 1, float64(i))
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(tr.ID, float64(i)))
+	}
+	tr, err := o.Ask(ctx)
+	require.NoError(t, err)
+	p, err := o.Report(ctx, tr.ID, 1, 3)
+	require.NoError(t, err)
+	require.True(t, p.Known)
+	require.Equal(t, []float64{0, 0}, []float64{p.Chance, p.Before}, "%v", p)
+}

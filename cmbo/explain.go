@@ -37,10 +37,9 @@ func (r Reason) String() string { return names.Of(reasonNames[:], int(r), "Reaso
 type Explanation struct {
 	Trial  Trial
 	Reason Reason
-	// Mean and SD are what the model expected of the noise-free objective at the point
-	// when it was proposed, in the user's units: trials open then count as evaluated
-	// with the mean as the value, as they do for the acquisition. NaN if there was no
-	// model yet, as before the first values of a run without a prior.
+	// Mean and SD are what the model expected of the noise-free objective at the point when it was proposed, in the
+	// user's units: trials open then count as evaluated with the mean as the value, as they do for the acquisition. NaN
+	// if there was no model yet, as before the first values of a run without a prior.
 	Mean, SD float64
 	// Quantiles are those of the same; NaN likewise.
 	Quantiles Quantiles
@@ -90,10 +89,9 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model
-// goes back to the log as it was and scores the candidates again, bit for bit as then in the
-// same build. It takes about twice the time of an Ask, and changes no proposal. It fails
-// with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
+// Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model goes back to the log as it
+// was and scores the candidates again, bit for bit as then in the same build. It takes about twice the time of an Ask,
+// and changes no proposal. It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
 func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
 	return withModel(ctx, o, func() (Explanation, error) {
 		var x Explanation
@@ -171,11 +169,10 @@ func (o *draft) reason() Reason {
 
 // An Outlook says what more evaluations may bring, in the user's units: advice on when to stop.
 type Outlook struct {
-	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share
-	// of what the model expected of the last four values, or ten if that is less, that came
-	// true (its lower limit of 99 %, at most 1): 0 while none of the last four improved, NaN
-	// before any value could. It was more than was left in 2 to 5 % of the runs of go test
-	// ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
+	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share of what the model
+	// expected of the last four values, or ten if that is less, that came true (its lower limit of 99 %, at most 1): 0
+	// while none of the last four improved, NaN before any value could. It was more than was left in 2 to 5 % of the
+	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement, of the candidates that are left and that a budget
 	// pays for, over the best value told or what takes its place [WithNoise]: as a rule more than comes
@@ -193,9 +190,8 @@ type Outlook struct {
 	// limits improvements are those over the best value that holds them, NaN before there is one,
 	// times the probability that the point holds them, and Gained counts from the first of these.
 	Feasible float64
-	// Holds is the largest probability, of the candidates, that an output with limits holds
-	// them, by name: with several limits it tells which is hard to hold. NaN while nothing is
-	// known of the output.
+	// Holds is the largest probability, of the candidates, that an output with limits holds them, by name: with several
+	// limits it tells which is hard to hold. NaN while nothing is known of the output.
 	Holds map[string]float64
 	// Cost is what the evaluation that Expected is about is expected to cost, and PerCost the
 	// largest expected improvement per unit of cost ([AsCost]), NaN while Expected is or
@@ -251,12 +247,11 @@ func (u Outlook) words() string {
 		u.Expected, relied, more, u.Gained)
 }
 
-// Outlook says what more evaluations may bring, at the candidates that an Ask may propose:
-// NaN before the first value and, but for the hierarchical prior, before two different ones.
-// Improvements are multiplied by the probability of success; with [Copula] they are rough.
-// It takes the time of an Ask and, for each of the last ten values told since the call
-// before, what [Optimizer.Calibration] takes, changes no proposal, says the same after
-// [Restore], and fails with [ErrNumerical] or ctx.Err().
+// Outlook says what more evaluations may bring, at the candidates that an Ask may propose: NaN before the first value
+// and, but for the hierarchical prior of values that are no ranks, before two different ones. Improvements are
+// multiplied by the probability of success; with [Copula] they are rough. It takes the time of an Ask and, for each of
+// the last ten values told since the call before, what [Optimizer.Calibration] takes, changes no proposal, says the
+// same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) { return o.draft().outlook(ctx) })
 }
@@ -360,7 +355,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 				u.Cost = cost
 			}
 			if !(gain/cost <= u.PerCost) {
-				u.PerCost = gain / cost
+				u.PerCost = bounded(gain / cost)
 			}
 			u.Expected = max(u.Expected, gain)
 		}
@@ -415,7 +410,7 @@ func (o *draft) improvement(
 	}
 	level := o.config.userValue(scale, m.back(best))
 	worth := func(mean, sd float64) float64 {
-		return level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd)
+		return bounded(level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd))
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
 		return gp.Marked(ctx, r.Expect(ctx, dst, x, worth))

@@ -12,8 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
-// A Forecast is what the model expected of a value from the values told before it,
-// in the user's units, and the value.
+// A Forecast is what the model expected of a value from the values told before it, in the user's units, and the value.
 type Forecast struct {
 	// Trial is the trial that was told, 0 for an observation the optimiser did not propose.
 	Trial int
@@ -53,10 +52,9 @@ func (f Forecast) normal() (y, mean, sd float64) {
 // and 1.645 standard deviations to either side, or of the logarithm's.
 func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= special.Z90 }
 
-// LogScore returns the logarithm of the density that the forecast gave the value, as a
-// normal or lognormal distribution: larger is better. Values in units a thousand times smaller add
-// ln 1000 to it, so that scores compare for values of one run alone. A forecast without a deviation
-// gives -Inf to all values but its mean.
+// LogScore returns the logarithm of the density that the forecast gave the value, as a normal or lognormal
+// distribution: larger is better. Values in units a thousand times smaller add ln 1000 to it, so that scores compare
+// for values of one run alone. A forecast without a deviation gives -Inf to all values but its mean.
 func (f Forecast) LogScore() float64 {
 	z := f.Z()
 	y, _, sd := f.normal()
@@ -82,9 +80,8 @@ type Calibration struct {
 	Outputs map[string]Calibration
 }
 
-// String says in words how many values lay inside the intervals, and whether the
-// intervals are too narrow or too wide: with intervals that hold nine tenths, so few
-// or so many inside would be seen in one of twenty runs.
+// String says in words how many values lay inside the intervals, and whether the intervals are too narrow or too wide:
+// with intervals that hold nine tenths, so few or so many inside would be seen in one of twenty runs.
 func (c Calibration) String() string {
 	text := c.words()
 	for _, name := range slices.Sorted(maps.Keys(c.Outputs)) {
@@ -117,11 +114,10 @@ func binomialTail(n, k int, p float64) float64 {
 	return sum
 }
 
-// Calibration compares the values of the run with what the model expected of each before it
-// was told: the model goes through the log again, so that it says the same after a restore.
-// A call goes through the values told since the one before, each in about the time of
-// [Optimizer.Predict], without a prior that of a fit where the run made none. It changes no
-// proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
+// Calibration compares the values of the run with what the model expected of each before it was told: the model goes
+// through the log again, so that it says the same after a restore. A call goes through the values told since the one
+// before, each in about the time of [Optimizer.Predict], without a prior that of a fit where the run made none. It
+// changes no proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
 		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {
@@ -195,9 +191,9 @@ func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.V
 // hasScale reports whether what the model says can be brought to the values' unit.
 func (o *draft) hasScale(d Data) bool { return o.config.y == RawValues || distinct(d.Raw) }
 
-// distinct reports whether there are two different values.
+// distinct reports whether there are two different values, by more than rounding.
 func distinct(y []float64) bool {
-	return slices.ContainsFunc(y, func(v float64) bool { return v != y[0] })
+	return len(y) > 0 && scaling.Apart(slices.Min(y), slices.Max(y))
 }
 
 // calibrationOf sums forecasts up.

@@ -487,4 +487,11 @@ func TestOutlookOfCertainValues(t *testing.T) {
 			require.InDelta(t, want, u.Expected, 1e-12, "%v %g", minimize, gain)
 		}
 	}
+	// What is more than a number holds is the largest one, as Most is.
+	o := newOptimizer(t, list, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithPositiveValues(), cmbo.WithSurrogate(certain{of: 800}),
+		cmbo.WithCost(func([]float64) float64 { return 0.5 }))
+	require.NoError(t, o.Observe(rows[0], 2))
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, []float64{u.Expected, u.PerCost, u.Most})
 }

@@ -167,15 +167,10 @@ func (o *Optimizer) noiseOf(d Data) float64 {
 // is: it counts if it passes, or falls behind, the largest of the others.
 func again(mean, sd []float64, best int, noise float64) (at int, gain float64) {
 	at = -1
-	second := math.Inf(-1)
-	for i, m := range mean {
-		if i != best {
-			second = max(second, m)
-		}
-	}
 	if len(mean) == 1 {
 		return at, 0
 	}
+	second := slices.Max(slices.Delete(slices.Clone(mean), best, best+1))
 	for i, m := range mean {
 		behind := mean[best] - m
 		if i == best {

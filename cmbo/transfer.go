@@ -356,7 +356,7 @@ func better(y []float64) []bool {
 // verdict judges masses of hypotheses among which no transfer is one, after values y.
 func (t Transfer) verdict(y []float64) Verdict {
 	switch up, down := t.upright(); {
-	case t.Values < verdictValues || slices.Min(y) == slices.Max(y):
+	case t.Values < verdictValues || !distinct(y):
 		return TransferTooEarly
 	case up >= helpingMass:
 		return TransferHelps

@@ -279,3 +279,30 @@ func TestLearnOfAnOutlierWithNoise(t *testing.T) {
 		}
 	}
 }
+
+// TestEqualButForRounding: values that differ by rounding alone, as means of the same numbers in another order do, are
+// equal ones, of a past task and of a run.
+func TestEqualButForRounding(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	var mean, sd [2]float64
+	for i, last := range []float64{0.7, math.Nextafter(0.7, 1)} {
+		tasks := family(5, 10)
+		for k := range tasks[4].Y {
+			tasks[4].Y[k] = 0.7
+		}
+		tasks[4].Y[9] = last
+		o := newOptimizer(t, box, cmbo.WithPrior(learn(t, box, tasks, smallSets...)))
+		mean[i], sd[i], err = o.Predict([]float64{0.5, 0.5})
+		require.NoError(t, err)
+	}
+	require.InDelta(t, mean[0], mean[1], 1e-6*sd[0])
+	require.InEpsilon(t, sd[0], sd[1], 1e-6)
+
+	o := newOptimizer(t, box)
+	require.NoError(t, o.Observe([]float64{0.2, 0.3}, 0.7))
+	require.NoError(t, o.Observe([]float64{0.8, 0.4}, math.Nextafter(0.7, 1)))
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(u.Expected), "%v", u)
+}

@@ -55,7 +55,7 @@ func Standardize(ends []float64) (s Scale, ok bool) {
 	raised, l := scaling.LowOfTask(ends)
 	low, _ := l.Compress(raised, nil)
 	fit := scaling.Fit(scaling.ZScore, low)
-	if slices.Max(low) == slices.Min(low) {
+	if !scaling.Apart(slices.Min(low), slices.Max(low)) {
 		return Scale{}, false
 	}
 	return Scale{fit.Shift, fit.Scale, slices.Min(low), l}, true

@@ -190,6 +190,8 @@ func TestLawIsCautious(t *testing.T) {
 	}
 	_, ok := Standardize(ends(own))
 	assert.False(t, ok)
+	_, ok = Standardize([]float64{0.7, math.Nextafter(0.7, 1)})
+	assert.False(t, ok, "ends that are equal but for rounding")
 	assert.Nil(t, Learn([]Evaluations{{ends(own), own}, {Ends: []float64{1, 2}}}))
 	_, _, ok = none.Law(3, to, own).Evidence(0.3)
 	assert.False(t, ok, "ends that are all equal")

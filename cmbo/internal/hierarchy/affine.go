@@ -2,10 +2,9 @@ package hierarchy
 
 import "math"
 
-// affinePrior is what is believed of the target's offset a and scale s, the target
-// being y = a + s·f + noise with f in the scaled units of the tasks. The tasks' offsets and
-// scales are not trusted wholly: a share of the prior mass lies on values of a far wider
-// spread, so that a target outside all experience is learned from its own values.
+// affinePrior is what is believed of the target's offset a and scale s, the target being y = a + s·f + noise with f in
+// the scaled units of the tasks. The tasks' offsets and scales are not trusted wholly: a share of the prior mass lies
+// on values of a far wider spread, so that a target outside all experience is learned from its own values.
 type affinePrior struct {
 	shift, shiftVar       float64 // a ~ N(shift, shiftVar·e^(2·logScale)), but for its tail and, where s < 0, reversed
 	logScale, logScaleVar float64 // ln |s|, likewise
@@ -28,9 +27,8 @@ const minScaleVariance = 0.04
 // overflows, and its square how much larger than the tasks' scale values count as.
 const maxRatio = 1e50
 
-// newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value
-// alone has no scale. One imagined task more, whose shift lies a scale away and whose scale a
-// factor of e, keeps few tasks from being believed too much.
+// newAffinePrior makes the prior of the tasks' shifts and scales; a task of one value alone has no scale. One imagined
+// task more, whose shift lies a scale away and whose scale a factor of e, keeps few tasks from being believed too much.
 func newAffinePrior(tasks []Task, s *Settings) affinePrior {
 	p := affinePrior{s: s}
 	n := float64(len(tasks))
@@ -80,9 +78,8 @@ func (p affinePrior) moved(by, remaining [2]float64) affinePrior {
 	return p
 }
 
-// offsetScale returns the logarithm of a scale for tasks that show none, from their
-// offsets, so that the unit of the values does not matter: half their range or, where all
-// are equal, their size.
+// offsetScale returns the logarithm of a scale for tasks that show none, from their offsets, so that the unit of the
+// values does not matter: half their range or, where all are equal, their size.
 func offsetScale(tasks []Task) float64 {
 	lo, hi := tasks[0].Shift, tasks[0].Shift
 	for i := range tasks {
@@ -131,16 +128,16 @@ type node struct {
 	log          float64 // log prior mass
 }
 
-// span returns the logarithms of the scales that the prior or the values told make possible, the least and the
-// largest. Values that are all equal would speak for a scale of next to nothing, and nothing would then speak against
-// the past, so as long as there is no other value scales below the tasks' mean one are left out.
-func (p *affinePrior) span(y []float64) (lo, hi float64) {
+// span returns the logarithms of the scales that the prior or the values told make possible, the least and the largest,
+// by the deviation of n values. Values that are all equal would speak for a scale of next to nothing, and nothing would
+// then speak against the past, so as long as there is no other value scales below the tasks' mean one are left out.
+func (p *affinePrior) span(deviation float64, n int) (lo, hi float64) {
 	reach := min(3*math.Sqrt(p.logScaleVar), math.Log(maxRatio))
 	lo, hi = p.logScale-max(1.9, reach), p.logScale+max(1.8, reach)
 	// A spread of next to nothing counts as none: the squares of its scales are no numbers.
-	if l := math.Log(deviation(y)); l > -3*math.Log(maxRatio) {
+	if l := math.Log(deviation); l > -3*math.Log(maxRatio) {
 		lo, hi = min(lo, l-1.5), max(hi, l+2)
-	} else if len(y) > 1 {
+	} else if n > 1 {
 		lo = p.logScale
 	}
 	return lo, hi
@@ -208,11 +205,10 @@ func (p *affinePrior) alternatives(tail float64) [numAlternatives]alternative {
 	}
 }
 
-// reversed returns those of a target with s < 0. Large is small where a past of losses is taken for one
-// of scores, so that a is the tasks' offset times −1: the near one's mean, those of the others being what
-// they are. Where that is no other offset, the values that honest pasts lead to would speak for it, so of
-// its mass the wide one has as much as N(−shift, shiftVar) overlaps with N(shift, shiftVar), by
-// Bhattacharyya's coefficient.
+// reversed returns those of a target with s < 0. Large is small where a past of losses is taken for one of scores, so
+// that a is the tasks' offset times −1: the near one's mean, those of the others being what they are. Where that is no
+// other offset, the values that honest pasts lead to would speak for it, so of its mass the wide one has as much as
+// N(−shift, shiftVar) overlaps with N(shift, shiftVar), by Bhattacharyya's coefficient.
 func (p *affinePrior) reversed() [numAlternatives]alternative {
 	out, overlap := p.alternatives(p.s.ReversedTail), 1.0
 	if p.shift != 0 { // shiftVar may be 0, too
@@ -224,9 +220,8 @@ func (p *affinePrior) reversed() [numAlternatives]alternative {
 	return out
 }
 
-// inner holds the inner products of the whitened values, of the whitened ones and of
-// the whitened prior means of t observations under one hypothesis, and the sum of the
-// logarithms of its factor's diagonal.
+// inner holds the inner products of the whitened values, of the whitened ones and of the whitened prior means of t
+// observations under one hypothesis, and the sum of the logarithms of its factor's diagonal.
 type inner struct {
 	t                      int
 	yy, uu, vv, yu, yv, uv float64
@@ -263,9 +258,8 @@ type affinePosterior struct {
 	otherUnits float64 // mass of offsets or scales out of all proportion
 }
 
-// negligible is how far below another the logarithm of an outcome's mass has to lie for it to be
-// left out: with factors of no less than a billionth, all there can be do not add up to a unit of
-// rounding.
+// negligible is how far below another the logarithm of an outcome's mass has to lie for it to be left out: with factors
+// of no less than a billionth, all there can be do not add up to a unit of rounding.
 const negligible = 64
 
 // infer integrates over offset and scale: over the alternatives of the offset, of mean a0 and variance

@@ -104,6 +104,6 @@ func solve(t *testing.T, a *linalg.Sym, b []float64) ([]float64, float64) {
 
 // nodesOf returns the nodes that a run on values without given noise has.
 func nodesOf(p *affinePrior, y []float64, reversed float64) []node {
-	lo, hi := p.span(y)
+	lo, hi := p.span(deviation(y), len(y))
 	return p.nodes(lo, hi, len(y), reversed)
 }

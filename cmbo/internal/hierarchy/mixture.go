@@ -154,13 +154,14 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 		return r.weigh(ctx)
 	}
 	const step, negligibly, most = 0.5, 20, 16 // of ln s; of logarithms of evidence, whose priors differ by less; steps a way
-	lo, hi := r.affine.span(r.z)
+	spread := r.spread()
+	lo, hi := r.affine.span(spread, len(r.z))
 	start := r.affine.logScale
 	logs, top, err := r.evidenceAt(ctx, start)
 	if err != nil {
 		return err
 	}
-	if l := math.Log(deviation(r.z)); l > lo && math.Abs(l-start) > step {
+	if l := math.Log(spread); l > lo && math.Abs(l-start) > step {
 		others, other, err := r.evidenceAt(ctx, l)
 		if err != nil {
 			return err
@@ -286,7 +287,7 @@ func (r *Run) centre() float64 {
 
 // weigh conditions the members and computes their masses.
 func (r *Run) weigh(ctx context.Context) error {
-	lo, hi := r.affine.span(r.z)
+	lo, hi := r.affine.span(r.spread(), len(r.z))
 	if r.exact != nil {
 		lo, hi = r.exact.at[0], r.exact.at[len(r.exact.at)-1]
 	}
@@ -320,10 +321,7 @@ func (r *Run) weigh(ctx context.Context) error {
 
 // massesOf returns masses that add up to 1 by their logarithms, which may have any number in common.
 func massesOf(logs []float64) []float64 {
-	masses, top, total := make([]float64, len(logs)), math.Inf(-1), 0.0
-	for _, l := range logs {
-		top = max(top, l)
-	}
+	masses, top, total := make([]float64, len(logs)), slices.Max(logs), 0.0
 	for i, l := range logs {
 		masses[i] = math.Exp(l - top)
 		total += masses[i]
@@ -332,6 +330,23 @@ func massesOf(logs []float64) []float64 {
 		masses[i] /= total
 	}
 	return masses
+}
+
+// spread is the deviation of the values, 0 where those without a noise of their own are equal but for rounding, and no
+// other lies farther from them than three deviations of its noise.
+func (r *Run) spread() float64 {
+	same, exact := 0.0, 0
+	for i, v := range r.given {
+		if v == 0 {
+			same, exact = r.z[i], exact+1
+		}
+	}
+	for i, z := range r.z {
+		if exact < 2 || math.Abs(z-same) > 3*math.Sqrt(r.given[i])/r.u && scaling.Apart(z, same) {
+			return deviation(r.z)
+		}
+	}
+	return 0
 }
 
 // deviation returns the population deviation of y, 0 if it is empty. Squares are taken in units of the

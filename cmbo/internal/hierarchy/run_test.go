@@ -155,6 +155,21 @@ func TestScalesOfEqualValues(t *testing.T) {
 	assert.InDelta(t, 1, mass, 1e-12)
 }
 
+// TestSpreadOfEqualValues: values that are equal but for rounding, or for a value whose given noise explains the
+// difference, as the estimate of a stopped evaluation does, are as little a scale of next to nothing as equal ones.
+func TestSpreadOfEqualValues(t *testing.T) {
+	m := learn(t, makeTasks(4, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	x, at := uniform(rng.Stream(2, t.Name()), 5, 2), uniform(rng.Stream(3, t.Name()), 1, 2)
+	_, equal := predictions(t, m, 1, x, []float64{0.9, 0.9, 0.9, 0.9, 0.9}, nil, nil, at)
+	for _, c := range []struct {
+		last, noise float64
+		alike       bool
+	}{{0.9000000000000001, 0, true}, {0.9 + 6e-10, 9e-10, true}, {0.9 + 6e-10, 0, false}, {0.9 + 1e-4, 1e-10, false}} {
+		_, sd := predictions(t, m, 1, x, []float64{0.9, 0.9, 0.9, 0.9, c.last}, []float64{0, 0, 0, 0, c.noise}, nil, at)
+		require.Equal(t, c.alike, sd[0] > 0.5*equal[0], "%v: %g, %g of equal ones", c, sd[0], equal[0])
+	}
+}
+
 // TestScalesOfManyValues: the evidence of many values, which settle the scale, does not
 // depend on where the nodes happen to lie.
 func TestScalesOfManyValues(t *testing.T) {

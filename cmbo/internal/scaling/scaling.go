@@ -36,14 +36,20 @@ type Values struct {
 	sortedZ      []float64
 }
 
-// Fit fits policy p to y and applies it. Scaled values of at most 1e150
-// in size stay finite, as does the scale.
+// Apart reports whether two values differ by more than rounding, as the mean of the same numbers in another order does.
+func Apart(a, b float64) bool { return math.Abs(a-b) > 1e-14*max(math.Abs(a), math.Abs(b)) }
+
+// Fit fits policy p to y and applies it. Values that differ by rounding alone are equal but for Raw. Scaled values of
+// at most 1e150 in size stay finite, as does the scale.
 func Fit(p Policy, y []float64) Values {
 	s := Values{Z: make([]float64, len(y)), Scale: 1}
 	if len(y) == 0 {
 		return s
 	}
 	lo, hi := slices.Min(y), slices.Max(y)
+	if p != Raw && !Apart(lo, hi) {
+		y, hi = slices.Repeat([]float64{lo}, len(y)), lo
+	}
 	switch p {
 	case Raw:
 		copy(s.Z, y)
@@ -147,8 +153,7 @@ func (s *Values) Back(mean, sd float64) (float64, float64) {
 	return s.Shift + mean*s.Scale, sd * s.Scale
 }
 
-// NoiseVariances converts measurement variances to the scaled units, 0 standing
-// for unknown; nil if none is known.
+// NoiseVariances converts measurement variances to the scaled units, 0 standing for unknown; nil if none is known.
 func (s *Values) NoiseVariances(noise []float64) []float64 {
 	var v []float64
 	for i, x := range noise {
@@ -174,9 +179,8 @@ func Orient(y float64, minimize bool) float64 {
 // A Sense says which values are good, and whether models see them or their logarithms.
 type Sense struct{ Minimize, Log bool }
 
-// Apply returns values to be maximised, of which with Log all are positive, and the noise
-// variances, 0 standing for unknown, that they have there: to first order where they are
-// logarithms.
+// Apply returns values to be maximised, of which with Log all are positive, and the noise variances, 0 standing for
+// unknown, that they have there: to first order where they are logarithms.
 func (s Sense) Apply(y, noise []float64) (oriented, variances []float64) {
 	oriented, variances = make([]float64, len(y)), noise
 	if s.Log {
