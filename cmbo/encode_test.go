@@ -193,8 +193,8 @@ func TestPriorRefusesTasks(t *testing.T) {
 		return name + "\x01" + string(binary.LittleEndian.AppendUint64(nil, math.Float64bits(v)))
 	}
 	for _, c := range []struct{ was, is, why string }{
-		{"\x02aa\x02bb", "\x02bb\x02aa", `a name "aa" after "bb"`},
-		{"\x02aa\x02bb", "\x02bb\x02bb", `a name "bb" after "bb"`},
+		{"\x02aa\x02bb", "\x02bb\x02aa", `names ["bb" "aa"], which do not rise`},
+		{"\x02aa\x02bb", "\x02bb\x02bb", `names ["bb" "bb"], which do not rise`},
 		{"\x02aa\x02bb", "\x02a\n\x02bb", "its name has a control character"},
 		{text("\x02bb", 2.5), "\x02bb\x00\aanumber", `descriptor "aa" is "anumber", and in task "t0" it is 1.5`},
 		{text("", 2.5)[1:], text("", -2.5)[1:], "value -2.5 is not positive"},

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strings"
 	"unicode"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -279,7 +280,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 	}
 	for i := range n {
 		o := &outputPrior{name: d.Text(), warp: scaling.Warp{Unit: d.Value()}}
-		if i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
+		if o.name == "" || !utf8.ValidString(o.name) || i > 0 && p.outputs[i-1].name >= o.name || !(o.warp.Unit >= 0) {
 			d.Fail("output %q, warped by %g", o.name, o.warp.Unit)
 		}
 		if d.Err != nil {

@@ -778,7 +778,7 @@ func TestPriorOutputs(t *testing.T) {
 		require.NoError(t, err)
 	}
 	for text, spoil := range map[string]func(q *Prior){
-		`output "": its name is empty`:                       func(q *Prior) { q.outputs[0].name = "" },
+		`output "", warped by`:                               func(q *Prior) { q.outputs[0].name = "" },
 		`output "parts", warped by`:                          func(q *Prior) { q.outputs[0], q.outputs[1] = q.outputs[1], q.outputs[0] },
 		`output "seconds", warped by -1`:                     func(q *Prior) { q.outputs[1].warp.Unit = -1 },
 		`output "parts", warped by 0`:                        func(q *Prior) { q.outputs[1].name, q.outputs[1].warp.Unit = "parts", 0 },

@@ -242,13 +242,11 @@ func (d *Decoder) Texts() []string {
 	return v
 }
 
-// Names reads the names of a map, which rise, and fails at two that do not.
+// Names reads the names of a map, which rise.
 func (d *Decoder) Names() []string {
 	v := d.Texts()
-	for i := range v[:max(len(v), 1)-1] {
-		if v[i] >= v[i+1] {
-			d.Fail("a name %q after %q", v[i+1], v[i])
-		}
+	if !slices.IsSorted(v) || len(slices.Compact(slices.Clone(v))) < len(v) {
+		d.Fail("names %q, which do not rise", v)
 	}
 	return v
 }

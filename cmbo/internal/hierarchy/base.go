@@ -95,9 +95,6 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		return nil, err
 	}
 	theta := res.X
-	if math.IsNaN(res.F) || math.IsInf(res.F, 0) {
-		theta = start
-	}
 	k, err := template.WithParams(theta[1:last])
 	if err != nil {
 		return nil, err

@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -9,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // The gradient of what the base fit minimises agrees with central differences, whose
@@ -129,11 +131,19 @@ func TestBaseOfFewValues(t *testing.T) {
 		require.LessOrEqual(t, b.NoiseVariance, tt.most*(1+1e-12))
 		require.Greater(t, b.NoiseVariance, tt.most/2, "%d tasks of %d values in %d dimensions", tt.tasks, tt.values, tt.dim)
 	}
+	s := DefaultSettings(3)
 	all := tasks(10, 2, 3)
+	for i := range all {
+		all[i] = all[i].WithFailed(linalg.NewDense(12, 3, slices.Repeat(all[i].X.Row(0), 12)))
+	}
+	some, err := fitBase(ctx, all, &s)
+	require.NoError(t, err)
+	require.LessOrEqual(t, some.NoiseVariance, 0.1*(1+1e-12), "failures are no values")
+	all = tasks(10, 2, 3)
 	for i := range all {
 		all[i].Noise = []float64{0.9, 0.9}
 	}
-	s := DefaultSettings(3)
+	all[1].Noise[0] = 0.4
 	all[0] = all[0].WithFailed(uniform(r, 2, 3)) // whose noise is given, too
 	b, err := fitBase(ctx, all, &s)
 	require.NoError(t, err)

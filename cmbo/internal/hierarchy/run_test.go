@@ -928,7 +928,8 @@ func TestKnownNoise(t *testing.T) {
 }
 
 // TestKnownNoiseAgainstEachScale: scales and masses are those of the evidence of one scale after another, each with the
-// noise that was given divided by its square, whether that is what values have or not, and whatever the unit.
+// noise that was given divided by its square, whether that is what values have or not, and whatever the unit. What is
+// predicted has the noise at the mean of these scales.
 func TestKnownNoiseAgainstEachScale(t *testing.T) {
 	ctx := context.Background()
 	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
@@ -937,7 +938,7 @@ func TestKnownNoiseAgainstEachScale(t *testing.T) {
 		noise, over, unit float64
 	}{
 		{40, 0.5, 0.5, 1}, {40, 0.5, 1, 1}, {40, 0.5, 2, 1}, {40, 2, 0.5, 1}, {40, 2, 1, 1}, {40, 2, 2, 1}, {40, 0.01, 1, 1}, {40, 0.01, 3, 300},
-		{8, 0.3, 1, 1}, {4, 0.3, 1, 1e-3}, {2, 1, 1, 1}, {1, 1, 1, 1}, {100, 0.1, 1, 1}, {100, 0.3, 0.7, 20},
+		{8, 0.3, 1, 1}, {4, 0.3, 1, 1e-3}, {2, 1, 1, 1}, {1, 1, 1, 1}, {100, 0.1, 1, 1}, {100, 0.3, 0.7, 20}, {28, 6.6, 0.1, 5000},
 	} {
 		r := rng.Stream(4, t.Name())
 		x, y := uniform(r, c.n, 2), make([]float64, c.n)
@@ -959,6 +960,10 @@ func TestKnownNoiseAgainstEachScale(t *testing.T) {
 		}
 		have := maps.Clone(got)
 		clear(got)
+		if c.n >= 40 && c.noise <= 0.5 { // else no one scale stands for all that are likely
+			s2 := given * given / run.u / run.u / run.pts[0].given
+			require.InDelta(t, 0, math.Log(s2/(have[true][2]+have[false][2])), 1.5, "%v: the members are conditioned on the noise at the likely scale", c)
+		}
 
 		nodes := nodesOf(&run.affine, run.z, s.Reversed)
 		top := math.Inf(-1)
@@ -986,15 +991,70 @@ func TestKnownNoiseAgainstEachScale(t *testing.T) {
 				moments(k, math.Exp(logs[i][j]-top)/total, reversed, at.s2)
 			}
 		}
+		within := 0.02
+		if c.unit > 1000 {
+			within = 0.05 // so far away scales are told apart less well
+		}
 		for transfers, want := range got {
 			h := have[transfers]
-			require.InDelta(t, want[0], h[0], 0.02, "%v mass", c)
-			require.InDelta(t, want[1], h[1], 0.02, "%v reversed", c)
+			require.InDelta(t, want[0], h[0], within, "%v mass", c)
+			require.InDelta(t, want[1], h[1], within, "%v reversed", c)
 			if want[0] > 0.1 {
 				require.InEpsilon(t, want[2]/want[0], h[2]/h[0], 0.2, "%v s², whose tail is cut off", c)
 			}
 		}
 	}
+}
+
+// TestEvidenceOfSigns: values that follow the past have the evidence of large being large times the mass of that.
+func TestEvidenceOfSigns(t *testing.T) {
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	total := func(reversed float64) float64 {
+		r := rng.Stream(4, t.Name())
+		x, y := uniform(r, 40, 2), make([]float64, 40)
+		for i := range y {
+			y[i] = family(r, x.Row(i), 1)
+		}
+		s := m.Settings()
+		s.Reversed = reversed
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, x, y, slices.Repeat([]float64{0.01}, 40), nil))
+		_, total, err := run.evidenceAt(ctx, 0)
+		require.NoError(t, err)
+		return total
+	}
+	require.InDelta(t, math.Log(0.4), total(0.6)-total(0), 0.01)
+}
+
+// TestCount: values far below others that do not count are seen apart where the best of them does.
+func TestCount(t *testing.T) {
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	y := []float64{1000, 1001, 1002, 1003, 1, 2, 3}
+	seen := func(counts []bool) []float64 {
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+		run.Count(counts)
+		require.NoError(t, run.Fit(ctx, uniform(rng.Stream(2, t.Name()), len(y), 2), y, nil, nil))
+		return run.y[4:]
+	}
+	require.Equal(t, y[4:], seen([]bool{false, false, false, false, true, true, true}))
+	all := seen(nil)
+	require.Equal(t, all[0], all[2])
+}
+
+// TestPredictingMasses: what is predicted with has all of the mass, however much the others have.
+func TestPredictingMasses(t *testing.T) {
+	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	s := m.Settings()
+	s.MinMass = 0.3
+	run := NewRun(m, s, math.NaN(), 1, nil, nil)
+	require.NoError(t, run.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, nil))
+	total := 0.0
+	for _, k := range run.predicting() {
+		require.Greater(t, k.mass, s.MinMass)
+		total += k.w
+	}
+	require.InDelta(t, 1, total, 1e-12)
+	require.Less(t, len(run.predicting()), len(run.all))
 }
 
 // What no one would like to meet gives finite, sensible numbers.

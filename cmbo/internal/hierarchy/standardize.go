@@ -7,8 +7,8 @@ import (
 )
 
 // CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each
-// was standardised by itself, or if all values are equal. A mean that is rounding is 0: the
-// scale of a task of equal values is 1, whatever their unit.
+// was standardised by itself, or if all values are equal. A mean that is rounding, beside the
+// deviation, is 0.
 func CommonScale(tasks []Task) (mean, sd float64) {
 	var square, n float64
 	for _, t := range tasks {
@@ -19,10 +19,10 @@ func CommonScale(tasks []Task) (mean, sd float64) {
 			square += d * (z - mean)
 		}
 	}
-	if math.Abs(mean) < 1e-9 {
+	sd = math.Sqrt(square / n)
+	if math.Abs(mean) < 1e-9*sd {
 		mean = 0
 	}
-	sd = math.Sqrt(square / n)
 	if !(sd > 0) || mean == 0 && math.Abs(sd-1) < 1e-9 {
 		return 0, 1
 	}

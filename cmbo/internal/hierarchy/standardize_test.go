@@ -32,7 +32,13 @@ func TestStandardize(t *testing.T) {
 	assert.InDelta(t, 1, math.Sqrt(squares/n), 1e-15)
 	assert.Equal(t, []float64{0, 1, 5}, tasks[0].Z, "the argument")
 
+	tiny := []Task{{Z: []float64{3e-11, 5e-11}}, {Z: []float64{7e-11}}}
+	mean, sd = CommonScale(tiny)
+	assert.InEpsilon(t, 5e-11, mean, 1e-12, "no rounding, in a unit so large")
+	assert.InEpsilon(t, math.Sqrt(8./3)*1e-11, sd, 1e-12)
+
 	for _, same := range [][]Task{
+		{{Z: []float64{-1, 1 + 1e-12}, Shift: 4, Scale: 5}, {Z: []float64{1, -1}, Scale: 1}},
 		{{Z: []float64{-1, 1}, Shift: 4, Scale: 5}, {Z: []float64{1, -1}, Scale: 1}},
 		{{Z: []float64{2, 2}, Shift: 4, Scale: 5}},
 	} {

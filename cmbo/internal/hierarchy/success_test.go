@@ -210,4 +210,10 @@ func TestWithFailed(t *testing.T) {
 	}, got)
 	assert.Equal(t, []float64{-1, 1}, told.Z)
 	assert.Equal(t, told, told.WithFailed(nil))
+
+	s := DefaultSettings(1)
+	near := func(k Task) float64 { return newModel([]Task{k}, 1, &s).near }
+	told.X, told.Z, told.Noise = linalg.NewDense(9, 1, nil), []float64{1, .9, .7, .4, 0, -.5, -.9, -1.2, -1.5}, nil
+	assert.Positive(t, near(told))
+	assert.Equal(t, near(told), near(told.WithFailed(linalg.NewDense(9, 1, nil))), "of values")
 }
