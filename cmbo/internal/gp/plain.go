@@ -149,6 +149,13 @@ func (g *Plain) Jitter() float64 { return g.process.Data().Jitter() }
 // fitted to; nil before the first fit.
 func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.params }
 
+// Kernel returns the kernel in use after a Fit.
+func (g *Plain) Kernel() kernel.Kernel {
+	ofKernel, _, _ := g.split(g.params)
+	k, _ := g.fits.form(len(ofKernel)).WithParams(ofKernel) // which refit has taken
+	return k
+}
+
 // CheckFitted reports parameters that Fitted cannot have returned.
 func (g *Plain) CheckFitted(params []float64) error {
 	if len(params) == 0 {

@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// An Ablation is a change of the settings by which a mechanism, or a number of it, is defended
-// or not.
+// An Ablation is a change of the settings by which a mechanism, or a number of it, is defended or not.
 type Ablation struct {
 	Name, What string
 	change     func(s *Settings)
@@ -50,10 +49,9 @@ func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
 	}
 }
 
-// Ablate makes the named changes: one of Ablations each, or a field that holds a number, or
-// several, and what it is to hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a
-// name that there is none of, with those that there are, and at a number that is negative or
-// infinite, or a count below 1.
+// Ablate makes the named changes: one of Ablations each, or a field that holds a number, or several, and what it is to
+// hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a name that there is none of, with those that
+// there are, and at a number that is negative or infinite, or a count below 1.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
 		if field, value, ok := strings.Cut(name, "="); ok {

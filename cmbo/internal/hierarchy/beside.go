@@ -7,8 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// specificVariance is the variance of the process that is specific to a target: about that of what
-// the tasks share.
+// specificVariance is the variance of the process that is specific to a target: about that of what the tasks share.
 func (m *Model) specificVariance() float64 {
 	return max(m.grid.gram.Trace()/float64(m.grid.len()), math.SmallestNonzeroFloat64)
 }
@@ -24,9 +23,8 @@ type beside struct {
 	factor, specific float64 // the latter is the process's variance
 }
 
-// withBeside divides a mass evenly between a hypothesis with each of the processes beside that
-// are thought of. With one, no standard deviation vanishes where nothing was asked, however
-// well the past foretold what was.
+// withBeside divides a mass evenly between a hypothesis with each of the processes beside that are thought of. With
+// one, no standard deviation vanishes where nothing was asked, however well the past foretold what was.
 func withBeside(m *Model, s *Settings, mass float64, h func(mass float64) hypothesis) []hypothesis {
 	if len(s.Besides) == 0 {
 		return []hypothesis{h(mass)}

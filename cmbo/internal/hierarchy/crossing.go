@@ -18,18 +18,16 @@ type point struct {
 	given       float64   // the noise variance that came with it, in units of the tasks' values; 0 for none
 }
 
-// A crossing holds prior covariances of one point with others, in the parts that hypotheses
-// share. With candidates, what rest and pop both have of the grid is in pop where no hypothesis needs
-// them apart: see panels.
+// A crossing holds prior covariances of one point with others, in the parts that hypotheses share. With candidates,
+// what rest and pop both have of the grid is in pop where no hypothesis needs them apart: see panels.
 type crossing struct {
 	rest     []float64 // of e
 	specific []float64 // of the process specific to the target
 	pop      []float64 // bᵀ·C·b', C the covariance of the population
 }
 
-// points carries the rows of x from the one numbered from to the one before n to the grid, on
-// several goroutines; before are the earlier points, and specific is the kernel of the process
-// specific to the target.
+// points carries the rows of x from the one numbered from to the one before n to the grid, on several goroutines;
+// before are the earlier points, and specific is the kernel of the process specific to the target.
 func (m *Model) points(
 	ctx context.Context, before []*point, x *linalg.Dense, from, n int, specific kernel.Kernel, workers int,
 ) ([]*point, error) {
@@ -75,10 +73,9 @@ func (p *point) cross(m *Model, pts []*point, specific kernel.Kernel) {
 	p.with = c
 }
 
-// panel is the number of points whose vectors on the grid are carried to a candidate
-// side by side, a column each: their covariances under the population less their defects or,
-// where a hypothesis needs these apart, first the ones and then the others. There are always so
-// many, so that what comes of a point is the same whichever others come with it.
+// panel is the number of points whose vectors on the grid are carried to a candidate side by side, a column each: their
+// covariances under the population less their defects or, where a hypothesis needs these apart, first the ones and then
+// the others. There are always so many, so that what comes of a point is the same whichever others come with it.
 const panel = 8
 
 // panels are points, told or awaited, laid out to be carried to candidates.

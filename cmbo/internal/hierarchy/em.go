@@ -57,9 +57,8 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 	return c, nil
 }
 
-// concentrate returns what says just what c does of the process on the grid, in as many values
-// as there are grid points, so that a step of EM takes O(g³) instead of O(n³) time. With mean
-// the base process's and
+// concentrate returns what says just what c does of the process on the grid, in as many values as there are grid
+// points, so that a step of EM takes O(g³) instead of O(n³) time. With mean the base process's and
 //
 //	r = z − mean·(1 − B·1) = B·f(Z) + e,   e ~ N(0, R),
 //
@@ -146,8 +145,7 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 	return c.log - 0.5*(linalg.Dot(e.resid, e.alpha)+e.chol.LogDet()+float64(n)*math.Log(2*math.Pi)), nil
 }
 
-// A tally sums over tasks, in one of the forms, a matrix, of which s holds the lower triangle,
-// and a vector u.
+// A tally sums over tasks, in one of the forms, a matrix, of which s holds the lower triangle, and a vector u.
 type tally struct {
 	form form
 	s    *linalg.Sym
@@ -164,8 +162,7 @@ const (
 	precision             // Bᵀ·A⁻¹·B, with which the task shows a mean that is not known, and Bᵀ·α
 )
 
-// dualFrom is the number of the tasks' points, in those of the grid, from which the
-// dual form takes less.
+// dualFrom is the number of the tasks' points, in those of the grid, from which the dual form takes less.
 const dualFrom = 2
 
 // add adds the task that e was conditioned on last.
@@ -187,8 +184,7 @@ func (t *tally) add(e *estep, c *carried) {
 	}
 }
 
-// accumulate adds to the lower triangle of s, and to u, what a tally of the form sums, dual or
-// precision.
+// accumulate adds to the lower triangle of s, and to u, what a tally of the form sums, dual or precision.
 func (e *estep) accumulate(c *carried, f form, s *linalg.Sym, u []float64) {
 	share := 1.0 // of α·αᵀ
 	if f == precision {
@@ -215,18 +211,16 @@ func (e *estep) accumulate(c *carried, f form, s *linalg.Sym, u []float64) {
 	}
 }
 
-// longFrom is the number of a task's points, in those of the grid, beyond which it pays to
-// concentrate them.
+// longFrom is the number of a task's points, in those of the grid, beyond which it pays to concentrate them.
 const longFrom = 1
 
 // chunks bounds the number of parts of a sum over tasks: a fixed number, so that
 // the order of its additions does not depend on the number of cores.
 const chunks = 8
 
-// EM learns the moments of tasks on the points z: it makes steps of EM from the base process, each
-// drawn to the base kernel's matrix of the same trace by the share shrink. Points off z have
-// weights on all of it. It returns the log likelihood before each step. Where rounding leaves no
-// factor it learns of noise variances of leastNoise.
+// EM learns the moments of tasks on the points z: it makes steps of EM from the base process, each drawn to the base
+// kernel's matrix of the same trace by the share shrink. Points off z have weights on all of it. It returns the log
+// likelihood before each step. Where rounding leaves no factor it learns of noise variances of leastNoise.
 func EM(
 	ctx context.Context, base Base, z *linalg.Dense, tasks []Task, shrink float64, steps, workers int,
 ) (Moments, []float64, error) {
@@ -259,9 +253,8 @@ func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*ca
 	})
 }
 
-// expectMaximize makes steps of EM for the moments of tasks from a start, each drawn, by the
-// share shrink, to the base kernel's matrix of the same trace. It returns the log likelihood
-// before each step.
+// expectMaximize makes steps of EM for the moments of tasks from a start, each drawn, by the share shrink, to the base
+// kernel's matrix of the same trace. It returns the log likelihood before each step.
 func (g *grid) expectMaximize(
 	ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int,
 ) (Moments, []float64, error) {
@@ -354,8 +347,7 @@ func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n, shrink fl
 	g.maximize(m, &csc, cu, n, shrink)
 }
 
-// maximize replaces m by the moments that the sums over n tasks give, S' = Σ
-// C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u' = Σ C·Bᵀ·α,
+// maximize replaces m by the moments that the sums over n tasks give, S' = Σ C·Bᵀ·(A⁻¹ − α·αᵀ)·B·C and u' = Σ C·Bᵀ·α,
 //
 //	δ = u'/n,   m̄ = m + δ,   C̄ = C − S'/n − δ·δᵀ,
 //

@@ -30,8 +30,7 @@ func (m *Model) Encode(e *codec.Encoder) error {
 	return nil
 }
 
-// Decode reads a model over points of dim coordinates, with the settings s. What is
-// wrong with the bytes is in d.Err.
+// Decode reads a model over points of dim coordinates, with the settings s. What is wrong with the bytes is in d.Err.
 func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	g, err := decodeGrid(d, dim)
 	if err != nil {

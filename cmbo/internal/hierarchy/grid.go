@@ -54,9 +54,8 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 //
 //	c + k_b(x, Z)·k_b(Z, Z)⁻¹·(m − c),
 //
-// the mean of the base process given all of the grid, which costs no more than the
-// covariances with it. That given the neighbours alone is another one: in five dimensions and
-// more the other points are hardly farther away.
+// the mean of the base process given all of the grid, which costs no more than the covariances with it. That given the
+// neighbours alone is another one: in five dimensions and more the other points are hardly farther away.
 type surface struct{ mean, alpha []float64 }
 
 // surface takes O(G²), and O(G³) once a grid.
@@ -114,8 +113,7 @@ type locator struct {
 	chol linalg.Cholesky
 }
 
-// locate carries the rows of x to the grid, without prior moments. What comes of it keeps
-// cross, which is overwritten.
+// locate carries the rows of x to the grid, without prior moments. What comes of it keeps cross, which is overwritten.
 func (g *grid) locate(x, cross *linalg.Dense) (*located, error) {
 	n, _ := x.Dims()
 	s := &located{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), restVar: make([]float64, n)}

@@ -1,8 +1,7 @@
 package hierarchy
 
-// A hypothesis on what the target is like, before offset and scale: a Gaussian process.
-// What a hypothesis costs is in covariance, which is called for each point told at each
-// block of candidates; all else is called once.
+// A hypothesis on what the target is like, before offset and scale: a Gaussian process. What a hypothesis costs is in
+// covariance, which is called for each point told at each block of candidates; all else is called once.
 type hypothesis interface {
 	// mean sets dst to the prior means at points.
 	mean(dst []float64, at *located)

@@ -20,6 +20,7 @@ type Model struct {
 	mean      func() (*surface, error) // pop's
 	tasks     []Task
 	total     int64   // of the tasks learned from, of which tasks may be a sample
+	values    int     // told of tasks
 	common    float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine    affinePrior
 	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
@@ -38,7 +39,9 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		if len(t.Context) > 0 {
 			m.related = new(related)
 		}
-		if near := scaling.NearOf(t.Z[:len(t.Z)-t.Failed]); s.Compress && near > 0 {
+		n := len(t.Z) - t.Failed
+		m.values += n
+		if near := scaling.NearOf(t.Z[:n]); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}
@@ -54,11 +57,10 @@ func (m *Model) set(g *grid, pop Moments) {
 
 // Learn learns a model of tasks on the grid z.
 //
-// It takes O(n³) for each evaluation of a task of n observations in the fit of the
-// base process, of at most BaseRows observations, about one for each of at most 60 steps, for at
-// most BaseTasks tasks, and O(n³ + n·m·G) for each of at most GroupTasks tasks, once if n > G and
-// O(G³) for each step of EM then, and G³ for each step of EM on G grid points with m
-// neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
+// It takes O(n³) for each evaluation of a task of n observations in the fit of the base process, of at most BaseRows
+// observations, about one for each of at most 60 steps, for at most BaseTasks tasks, and O(n³ + n·m·G) for each of at
+// most GroupTasks tasks, once if n > G and O(G³) for each step of EM then, and G³ for each step of EM on G grid points
+// with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	base, err := fitBase(ctx, sample(tasks, o.BaseTasks, o.Seed, "base process"), &o)
 	if err != nil {
@@ -144,8 +146,7 @@ func (m *Model) NoiseShare() float64 {
 	return noise / (noise + m.specificVariance())
 }
 
-// Total returns the number of tasks that the population was learned from, which may be
-// more than it knows.
+// Total returns the number of tasks that the population was learned from, which may be more than it knows.
 func (m *Model) Total() int64 { return m.total }
 
 // Base returns the base process.

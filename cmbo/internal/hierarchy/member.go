@@ -41,8 +41,7 @@ func (w *whitened) add(row []float64, noise, y, mean float64) error {
 	return nil
 }
 
-// addTo conditions what a member whitens, its own or with points awaited, on a point whose
-// value is y.
+// addTo conditions what a member whitens, its own or with points awaited, on a point whose value is y.
 func (k *member) addTo(w *whitened, p *point, y float64) error {
 	row := make([]float64, len(p.with.rest))
 	k.mean(row[:1], p.located)

@@ -17,6 +17,9 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 	if given == nil {
 		given = make([]float64, len(y))
 	}
+	if err := r.fitOwn(ctx, x, y, given); err != nil {
+		return err
+	}
 	if !r.s.Exact && !r.s.Whole {
 		far := math.Inf(1)
 		if r.counts != nil {

@@ -12,9 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Pass is what EM knows of tasks that are too many to be held, between two
-// passes over all of them: the base process and the grid, which a sample of the tasks has
-// chosen, and the moments. It is immutable.
+// A Pass is what EM knows of tasks that are too many to be held, between two passes over all of them: the base process
+// and the grid, which a sample of the tasks has chosen, and the moments. It is immutable.
 type Pass struct {
 	grid *grid
 	at   Moments
@@ -36,9 +35,8 @@ func (p *Pass) Model(sample []Task, total int64, o Settings) *Model {
 	return m
 }
 
-// Next returns what is known after a step of EM with the sums over all tasks, drawn to
-// the base kernel by the share shrink, and the log likelihood before it. It takes O(G³)
-// time on G grid points.
+// Next returns what is known after a step of EM with the sums over all tasks, drawn to the base kernel by the share
+// shrink, and the log likelihood before it. It takes O(G³) time on G grid points.
 func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
 	g := p.grid.len()
 	at := Moments{Mean: slices.Clone(p.at.Mean), Cov: linalg.NewSym(g, nil)}
@@ -193,8 +191,7 @@ func (t *Tally) narrow(c *carried) (touched []int) {
 	return touched
 }
 
-// Merge adds the tasks of o, a tally of the same pass. It fails, changing nothing,
-// if they are too many.
+// Merge adds the tasks of o, a tally of the same pass. It fails, changing nothing, if they are too many.
 func (t *Tally) Merge(o *Tally) error { return t.sum.Merge(o.sum) }
 
 // Tasks returns the number of tasks added.

@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// momentsAt returns the moments at candidate j with a part of offset and scale, the mean
-// from the centre.
+// momentsAt returns the moments at candidate j with a part of offset and scale, the mean from the centre.
 func (p *posterior) momentsAt(j int, a *part) (mean, variance float64) {
 	p1, p2 := p.p1[j], p.p2[j]
 	return p.p0[j] + a.a*p1 + a.s*p2, max(a.s2*max(p.variance[j], 0)+a.varA*p1*p1+a.varS*p2*p2+2*a.covAS*p1*p2, 0)
@@ -138,8 +137,7 @@ func (r *Run) addPending(k *member) error {
 	return nil
 }
 
-// workspaces returns those of the candidates' blocks, keeping them, and no others, if these come
-// again.
+// workspaces returns those of the candidates' blocks, keeping them, and no others, if these come again.
 func (r *Run) workspaces(c *Candidates) []*workspace {
 	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
 	for i, b := range c.blocks {
@@ -203,9 +201,8 @@ func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, 
 	return err
 }
 
-// Expect writes the expectation of f at the rows of x: f is given mean and deviation of
-// each of the hypotheses' parts, of values as the run sees them, and returns the expectation
-// under that normal distribution.
+// Expect writes the expectation of f at the rows of x: f is given mean and deviation of each of the hypotheses' parts,
+// of values as the run sees them, and returns the expectation under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
 	total, err := r.sum(ctx, r.predicting(), dst, x, 0, func(w, mean, sd float64) float64 {
 		return w * f((mean+r.centre())*r.u, sd*r.u)
@@ -282,6 +279,5 @@ func (p *posterior) normalAt(j int, a *part, noise float64) (mean, sd float64) {
 	return mean, math.Sqrt(max(variance+noise*a.s2, math.SmallestNonzeroFloat64))
 }
 
-// minSum is the sum below which logarithms are summed: above, what
-// underflows is far below its rounding.
+// minSum is the sum below which logarithms are summed: above, what underflows is far below its rounding.
 const minSum = 1e-250

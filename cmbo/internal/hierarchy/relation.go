@@ -111,13 +111,12 @@ type related struct {
 	err          error
 }
 
-// Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found
-// by leaving tasks out: with A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others
-// leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt. Descriptors are added one by one as long
-// as each is of use: see search. What they foretell may be how bad the bad points are, which
-// helps no run, so the points that they put first have to be better ones: see asked. Of an
-// output they have to foretell better which points hold a limit: see misplaced; and what they
-// say of the tasks' levels comes before what they say of shapes.
+// Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found by leaving tasks out: with
+// A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt.
+// Descriptors are added one by one as long as each is of use: see search. What they foretell may be how bad the bad
+// points are, which helps no run, so the points that they put first have to be better ones: see asked. Of an output
+// they have to foretell better which points hold a limit: see misplaced; and what they say of the tasks' levels comes
+// before what they say of shapes.
 func (m *Model) Likeness(ctx context.Context) (*Likeness, error) {
 	shape, level, err := m.relations(ctx)
 	if level != nil {
@@ -200,10 +199,9 @@ func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err erro
 	return r, tasks, nil
 }
 
-// search finds the descriptors that are of use, with their lengths and ρ: those with the least
-// sum of ln(1 + e²/s²) over the tasks left out, e² being a task's squared error and s² the mean
-// of the squared deviations, so that no task that is unlike all others decides alone. They have
-// to gain something in that, and in what counts in a run.
+// search finds the descriptors that are of use, with their lengths and ρ: those with the least sum of ln(1 + e²/s²)
+// over the tasks left out, e² being a task's squared error and s² the mean of the squared deviations, so that no task
+// that is unlike all others decides alone. They have to gain something in that, and in what counts in a run.
 func (r *Likeness) search(counts func() []float64) *Likeness {
 	var squares linalg.Sym
 	squares.Gram(r.dev)
@@ -295,9 +293,8 @@ func (r *Likeness) values(t int) []float64 {
 	return f
 }
 
-// asked returns, for each task left out, by how much the best of the points of the grid that
-// the others put first is better than that of the points of the largest means, on average over
-// one to some points.
+// asked returns, for each task left out, by how much the best of the points of the grid that the others put first is
+// better than that of the points of the largest means, on average over one to some points.
 func (r *Likeness) asked() []float64 {
 	first := func(foretold, truth []float64) (sum float64) {
 		order := falling(foretold)
@@ -386,9 +383,8 @@ type moved struct {
 	factor  float64
 }
 
-// at returns what a new task's descriptors make of the population's mean: with k its
-// similarities to the tasks and a = ρ·((1 − ρ)·I + ρ·K)⁻¹·k, the mean m + Dᵀ·a, and the
-// covariance C·(1 − ρ·a·k).
+// at returns what a new task's descriptors make of the population's mean: with k its similarities to the tasks and a =
+// ρ·((1 − ρ)·I + ρ·K)⁻¹·k, the mean m + Dᵀ·a, and the covariance C·(1 − ρ·a·k).
 func (r *Likeness) at(mean []float64, task map[string]any) *moved {
 	k := slices.Repeat([]float64{1}, len(r.task))
 	for i, name := range r.Names {
@@ -454,8 +450,7 @@ func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
 	return &out, nil
 }
 
-// CheckContext reports descriptors of a new task that the tasks do not have, or have of
-// another kind.
+// CheckContext reports descriptors of a new task that the tasks do not have, or have of another kind.
 func (m *Model) CheckContext(task map[string]any) error {
 	known := make(map[string]any) // the first value of each descriptor
 	for _, t := range m.tasks {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/kernel"
@@ -15,18 +16,20 @@ import (
 // A Run is the model of one new task: hypotheses on it, each a Gaussian process seen through an
 // offset and a scale, weighed by their evidence.
 //
-// A run carries the points that it is asked about to the grid, and keeps what it worked out
-// there as long as the same points are asked about again: those of a list or, in a space
-// without one, candidates, of which a proposal shares some with the one before. It serves one
-// goroutine at a time.
+// A run carries the points that it is asked about to the grid, and keeps what it worked out there as long as the same
+// points are asked about again: those of a list or, in a space without one, candidates, of which a proposal shares some
+// with the one before. It serves one goroutine at a time.
 type Run struct {
 	Model    *Model
 	s        Settings
 	workers  int
 	noise    float64       // noise variance where none is given, in units of the tasks' values
 	specific kernel.Kernel // of the process specific to the target
+	own      *gp.Plain     // has its lengths: see fitOwn
 	all      []*member
 	weighed  bool // the members have masses
+
+	ownParams []float64 // of own in use, nil for lengths likely of any function
 
 	pts    []*point
 	y      []float64   // as told
@@ -86,8 +89,7 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 	return c, err
 }
 
-// Bind makes x the list. It is carried to the grid unless its points are those of the list
-// already.
+// Bind makes x the list. It is carried to the grid unless its points are those of the list already.
 func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 	if !r.kept.Hold(x) {
 		at, err := r.Model.Candidates(ctx, x, r.workers)
@@ -216,8 +218,7 @@ func (r *Run) PriorMean() []float64 {
 	return mean
 }
 
-// NoiseVariance returns the mean noise variance of values that come without one, in
-// the values' units.
+// NoiseVariance returns the mean noise variance of values that come without one, in the values' units.
 func (r *Run) NoiseVariance() float64 { return r.noiseInUnit() * r.u * r.u }
 
 // noiseInUnit is the same in units of the run, whose squares are no smaller than numbers.

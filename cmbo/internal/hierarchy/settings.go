@@ -6,10 +6,9 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// Settings are all that the method's author chose: what learning and runs go by. Those
-// said to be chosen on tables had the least regret on divisions of public tables other
-// than those that documents report: examples/hpob -seed 2 and 3. Its
-// results/constants.md has most of them at half and at twice, which does no better.
+// Settings are all that the method's author chose: what learning and runs go by. Those said to be chosen on tables had
+// the least regret on divisions of public tables other than those that documents report: examples/hpob -seed 2 and 3.
+// Its results/constants.md has most of them at half and at twice, which does no better.
 type Settings struct {
 	// Of the call.
 	Seed    uint64
@@ -62,6 +61,7 @@ type Settings struct {
 	// tasks': a trace, and a third of all.
 	Besides        []float64
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
+	OwnLengths     float64       // see fitOwn, 0 for never: a past of fewer values than the run's own
 	Moved          float64       // share of the population's mass on what descriptors make of it, where they say anything
 	Reversed       float64       // mass of large being small: chosen on tables
 	// ReversedTail is the share of offsets of a wider spread then, at least; the others but those in other
@@ -87,18 +87,16 @@ type Settings struct {
 	SuccessPower, MayFail, SuccessGrowth float64
 }
 
-// A Hedge says when another judge than the mixture chooses a point: while evaluations do not
-// improve on the best value.
+// A Hedge says when another judge than the mixture chooses a point: while evaluations do not improve on the best value.
 type Hedge struct {
 	// Trust is the mass of the hypotheses that transfer, right way up or else upside down, from
 	// which on the past counts as trusted.
 	Trust float64
-	// Trusted, Doubted and Alone, where there is no past, are the number of proposals without
-	// an improvement after which another judge chooses, and every how many from then on; 0 for
-	// never. Most runs that do not improve any more have found the best there is: of the area
-	// under the regret curve every second question costs a tenth to a quarter, every fifth some
-	// 7 %, so that a past that is trusted pays for every tenth. One that the values contradict is
-	// worth no more than every second.
+	// Trusted, Doubted and Alone, where there is no past, are the number of proposals without an improvement after
+	// which another judge chooses, and every how many from then on; 0 for never. Most runs that do not improve any more
+	// have found the best there is: of the area under the regret curve every second question costs a tenth to a
+	// quarter, every fifth some 7 %, so that a past that is trusted pays for every tenth. One that the values
+	// contradict is worth no more than every second.
 	Trusted, Doubted, Alone [2]int
 	// Ties is the number of values equal to the best, beside it, from which on the past counts as
 	// doubted, 0 for never: where values have levels its best region may lie on a lesser one, which
@@ -116,15 +114,14 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, OwnNoise: 0.001, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
+		NoTransferMass: 0.2, OwnNoise: 0.001, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), OwnLengths: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
 
-// defaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates,
-// half the diagonal of their cube.
+// defaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates, half the diagonal of their cube.
 func defaultKernel(dim int) kernel.Kernel {
 	lengths := make([]float64, dim)
 	for i := range lengths {

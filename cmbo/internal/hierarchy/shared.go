@@ -7,10 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// EM finds any covariance that many tasks show. Of few it believes too much: three of them
-// deviate from their mean in two directions, and less than a fourth one does. So its covariance
-// is taken as that of another task, and the population is drawn to what the base
-// process says of those tasks when a share ρ of its variance is common to all,
+// EM finds any covariance that many tasks show. Of few it believes too much: three of them deviate from their mean in
+// two directions, and less than a fourth one does. So its covariance is taken as that of another task, and the
+// population is drawn to what the base process says of those tasks when a share ρ of its variance is common to all,
 //
 //	f_t = μ + d_t,   μ ~ GP(c, ρ·k_b),   d_t ~ GP(0, (1−ρ)·k_b),
 //
@@ -62,9 +61,8 @@ func (m Moments) draw(to Moments, share float64) {
 	m.Cov.AddScaled(share, to.Cov)
 }
 
-// sharedMean returns the moments of another task given tasks, and the mean share of the
-// variance that is common to all. For each share that is thought of it takes what a step of
-// EM takes, and O(G³).
+// sharedMean returns the moments of another task given tasks, and the mean share of the variance that is common to all.
+// For each share that is thought of it takes what a step of EM takes, and O(G³).
 func (g *grid) sharedMean(
 	ctx context.Context, tasks []*carried, shares []float64, workers int,
 ) (m Moments, common float64, err error) {

@@ -6,9 +6,8 @@ import (
 	"slices"
 )
 
-// CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each
-// was standardised by itself, or if all values are equal. A mean that is rounding, beside the
-// deviation, is 0.
+// CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each was standardised by itself, or if
+// all values are equal. A mean that is rounding, beside the deviation, is 0.
 func CommonScale(tasks []Task) (mean, sd float64) {
 	var square, n float64
 	for _, t := range tasks {

@@ -15,11 +15,10 @@ import (
 //
 //	P(x) = Σ_k w_k·Φ(μ_k(x)/√(v_k(x) + σ²))
 //
-// over the hypotheses k, σ² being the noise variance of the past's labels. Labels
-// have no offset and scale to be inferred, and a task that ranks them the other way
-// round is not thought of. Few tasks have nothing to do with the past: otherwise a single failure
-// that no one expected, next to the border of a region that is well known, would pass for the
-// proof that nothing is known.
+// over the hypotheses k, σ² being the noise variance of the past's labels. Labels have no offset and scale to be
+// inferred, and a task that ranks them the other way round is not thought of. Few tasks have nothing to do with the
+// past: otherwise a single failure that no one expected, next to the border of a region that is well known, would pass
+// for the proof that nothing is known.
 const (
 	Succeeded = 1.0
 	Failed    = -1.0
@@ -61,8 +60,7 @@ func NewSuccess(x *linalg.Dense) *Model {
 	return m
 }
 
-// NewSuccessRun starts a run on labels, as NewRun does; a model without tasks has one hypothesis
-// only.
+// NewSuccessRun starts a run on labels, as NewRun does; a model without tasks has one hypothesis only.
 func NewSuccessRun(m *Model, s Settings, workers int, parts []int) *Run {
 	s.Exact, s.Reversed, s.Besides, s.OwnNoise = true, 0, nil, 0
 	s.NoTransferMass = s.SuccessNoTransfer

@@ -20,8 +20,7 @@ type workspace struct {
 	ahead   map[*member]*posterior
 }
 
-// crossings are what all hypotheses share of those of points with a block of candidates, a
-// row a point.
+// crossings are what all hypotheses share of those of points with a block of candidates, a row a point.
 type crossings struct{ rest, specific [][]float64 }
 
 // A posterior is a member's at a block of candidates.

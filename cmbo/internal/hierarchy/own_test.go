@@ -1,0 +1,69 @@
+package hierarchy
+
+import (
+	"math"
+	"testing"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/stretchr/testify/require"
+)
+
+// The process specific to a target has the lengths of a run without a past, in any unit, from the first value on that the past
+// and the least number let it have, and a run that was told all values at once is one that was told them one by one.
+func TestOwnLengths(t *testing.T) {
+	tasks := makeTasks(3, 2, 4, 2, 0, 1)
+	tasks[0] = tasks[0].WithFailed(uniform(rng.Stream(2, t.Name()), 3, 2)) // failures are no values
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	r := rng.Stream(4, t.Name())
+	x, y := uniform(r, 20, 2), make([]float64, 20)
+	for i := range y {
+		y[i] = 1000 * math.Sin(9*x.Row(i)[0])
+	}
+	at := uniform(r, 5, 2)
+	predict := func(run *Run) [2][]float64 {
+		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
+		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
+		return out
+	}
+	steps, never := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), m.Settings()
+	never.OwnLengths = 0
+	for n := 1; n <= len(y); n++ {
+		head := x.View(0, 0, n, 2)
+		once, without := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), NewRun(m, never, math.NaN(), 1, nil, nil)
+		for _, run := range []*Run{steps, once, without} {
+			require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
+		}
+		require.Equal(t, predict(once), predict(steps), "%d values", n)
+		of := m.specificKernel(&m.settings).AppendParams(nil)
+		if n > 8 {
+			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, m.settings.Seed)
+			z, _ := scaling.ZScore.Scale(y[:n], nil)
+			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: y[:n], RawNoiseVariance: make([]float64, n)}))
+			of = plain.Kernel().AppendParams(nil)
+		}
+		got := steps.specific.AppendParams(nil)
+		require.InDeltaSlice(t, of[1:], got[len(got)-len(of)+1:], 1e-12, "%d values", n)
+		require.InEpsilon(t, m.specificVariance(), steps.specific.Eval(at.Row(0), at.Row(0)), 1e-12)
+		require.Equal(t, n <= 8, without.specific.Eval(at.Row(0), at.Row(1)) == steps.specific.Eval(at.Row(0), at.Row(1)))
+	}
+	head := x.View(0, 0, 6, 2)
+	require.NoError(t, steps.Fit(ctx, &head, y[:6], nil, nil))
+	once := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	require.NoError(t, once.Fit(ctx, &head, y[:6], nil, nil))
+	require.Equal(t, predict(once), predict(steps), "fewer values again")
+}
+
+// A past of next to nothing leaves lengths to the run from the size of a design on.
+func TestOwnLengthsOfFewValues(t *testing.T) {
+	m := learn(t, makeTasks(3, 1, 1, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	x, y := uniform(rng.Stream(4, t.Name()), 6, 2), []float64{1, 2, 4, 3, 5, 2}
+	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	for n := range len(y) {
+		head := x.View(0, 0, n+1, 2)
+		require.NoError(t, run.Fit(ctx, &head, y[:n+1], nil, nil))
+		require.Equal(t, n+1 >= leastOwn, run.ownParams != nil)
+	}
+}
