@@ -71,8 +71,8 @@ func withoutPast(context.Context, Training) (Tuner, error) {
 // takes it: a method that a [Protocol] may name beside those of [Methods].
 func Ablated(change string) string { return defaultMethod + ":" + change }
 
-// SharedValues follows the name of a method of package baseline whose values are standardised for all tasks together,
-// as where they have one unit: "RGPE:shared", a method that a [Protocol] may name beside those of [Methods].
+// SharedValues follows the name of a method of package baseline, or of the default, whose values are standardised for all
+// tasks together, as where they have one unit: "RGPE:shared", a method that a [Protocol] may name beside those of [Methods].
 const SharedValues = ":shared"
 
 // defaultMethod is the name of what Learn and New do without options.
@@ -86,6 +86,9 @@ func findMethod(all []Method, name string) (*Method, error) {
 			change = names[i]
 		}
 		o := cmbo.WithAblation(change)
+		if name == defaultMethod+SharedValues {
+			o = cmbo.WithYPolicy(cmbo.RawValues) // whose tasks Learn brings to one scale
+		}
 		if _, err := cmbo.NewLearner(nil, o); errors.Is(err, cmbo.ErrOption) { // before it misses a space
 			return nil, err
 		}

@@ -188,6 +188,9 @@ func TestSharedValues(t *testing.T) {
 		other, _ = runs(name, apart)
 		require.Equal(t, rows, other)
 	}
-	_, err := findMethod(Methods(), "cm-BO"+SharedValues)
+	own, err := findMethod(Methods(), "cm-BO"+SharedValues)
+	require.NoError(t, err)
+	require.Equal(t, "cm-BO:shared", own.Name)
+	_, err = findMethod(Methods(), "no-past"+SharedValues)
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
