@@ -354,7 +354,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	var out []Task
 	for i := range tasks {
 		t := &tasks[i]
-		if err := t.CheckForm(); err != nil {
+		if err := t.checkForm(); err != nil {
 			return nil, nil, err
 		}
 		context, err := t.Context.Normal()
@@ -436,7 +436,7 @@ func (t *Task) recorded(s *Space) []Param {
 // in returns a valid task whose rows are rows of the space.
 func (t *Task) in(s *Space) (Task, error) {
 	q := *t
-	if err := t.CheckForm(); err != nil {
+	if err := t.checkForm(); err != nil {
 		return q, err
 	}
 	var err error

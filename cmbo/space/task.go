@@ -197,15 +197,15 @@ func CloneCurves(curves []Curve) []Curve {
 	return out
 }
 
-// CheckForm validates what does not depend on a space, and names the first offending place.
-func (t *Task) CheckForm() error {
+// checkForm validates what does not depend on a space, and names the first offending place.
+func (t *Task) checkForm() error {
 	if t.ID == "" {
 		return Errorf(ErrTask, "a task without an ID")
 	}
-	return InTask(t.checkForm(), t.ID)
+	return InTask(t.fault(), t.ID)
 }
 
-func (t *Task) checkForm() error {
+func (t *Task) fault() error {
 	switch {
 	case len(t.X)+len(t.Failed) == 0:
 		return Errorf(ErrTask, "no observations")
