@@ -12,14 +12,15 @@ import (
 )
 
 // TestAskGoesOn: an Ask whose context ends before a fit is done succeeds when it is repeated with the same patience,
-// and proposes what one without an end does.
+// and proposes what one without an end does, without a past and with one of fewer values than the run's.
 func TestAskGoesOn(t *testing.T) {
 	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
 	require.NoError(t, err)
 	points, err := space.Sample(40, 1)
 	require.NoError(t, err)
-	ask := func(patience func() context.Context) (cmbo.Trial, int) {
-		o, err := cmbo.New(space)
+	past := cmbo.WithPrior(learn(t, space, []cmbo.Task{{ID: "a", X: points[:3], Y: []float64{1, 3, 2}}}))
+	ask := func(patience func() context.Context, opts ...cmbo.Option) (cmbo.Trial, int) {
+		o, err := cmbo.New(space, opts...)
 		require.NoError(t, err)
 		for _, p := range points {
 			require.NoError(t, o.Observe(p, math.Sin(5*p[0])+p[1]*p[1]))
@@ -33,8 +34,10 @@ func TestAskGoesOn(t *testing.T) {
 			require.Less(t, tries, 500)
 		}
 	}
-	want, _ := ask(context.Background)
-	got, tries := ask(func() context.Context { return testutil.Countdown(20) })
-	require.Equal(t, want.X, got.X)
-	require.Greater(t, tries, 3)
+	for looks, opts := range map[int][]cmbo.Option{20: nil, 110: {past}} {
+		want, _ := ask(context.Background, opts...)
+		got, tries := ask(func() context.Context { return testutil.Countdown(looks) }, opts...)
+		require.Equal(t, want.X, got.X)
+		require.Greater(t, tries, 2)
+	}
 }
