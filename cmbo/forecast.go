@@ -116,8 +116,8 @@ func binomialTail(n, k int, p float64) float64 {
 
 // Calibration compares the values of the run with what the model expected of each before it was told: the model goes
 // through the log again, so that it says the same after a restore. A call goes through the values told since the one
-// before, each in about the time of [Optimizer.Predict], without a prior that of a fit where the run made none. It
-// changes no proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
+// before, each in about the time of [Optimizer.Predict] and, without a prior where the run made none or with one of fewer
+// values, of a fit. It changes no proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
 		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {

@@ -53,6 +53,28 @@ func TestPenalties(t *testing.T) {
 		assert.Equal(t, run(mild, penalty), run(other, penalty), "learned with penalties of %g", penalty)
 		assert.Equal(t, run(mild, -1e4), run(mild, penalty), "told %g", penalty)
 	}
+	// Nor where the past has fewer values than the run, which fits lengths of its own.
+	few := cmbo.WithPrior(learn(t, space, family(1, 5)))
+	told := func(penalty float64) (mean, sd float64) {
+		o := newOptimizer(t, space, few)
+		f := bump([]float64{0.3, 0.35})
+		for i, at := range []int{2, 20, 33, 9, 14, 27, 5} {
+			y := 100 + 7*f(rows[at])
+			if i%3 == 1 {
+				y = penalty
+			}
+			require.NoError(t, o.Observe(rows[at], y))
+		}
+		mean, sd, err := o.Predict(rows[11])
+		require.NoError(t, err)
+		return mean, sd
+	}
+	wantMean, wantSD := told(-1e4)
+	for _, penalty := range []float64{-1e6, -1e12, -1e100} {
+		mean, sd := told(penalty)
+		assert.Equal(t, wantMean, mean, "told %g", penalty)
+		assert.Equal(t, wantSD, sd, "told %g", penalty)
+	}
 	// Beside values that are all equal, it is the past's that tell it apart.
 	for _, penalty := range []float64{-1e6, -1e12} {
 		o := newOptimizer(t, space, cmbo.WithPrior(mild))

@@ -66,8 +66,8 @@ type LearnReport struct {
 	// .54 of what is no noise, no opinion, where there is one task; 0 of tasks that a [Learner] does not hold.
 	Common float64
 	// Noise is the share that no function of the parameters has: noise, what a parameter that was not recorded decided,
-	// or values beside the wrong points. Where it is most of the variance the past has little to say. It is about a
-	// tenth at most where all tasks have fewer than eight values, or two a coordinate and together eight: too few to tell.
+	// or values beside the wrong points. Where it is most of the variance the past has little to say. It is a tenth or so
+	// at most where all tasks have fewer than eight values, or than two a coordinate and together than eight a coordinate.
 	Noise float64
 	// Drawn is by how much the population's moments are drawn from what EM found to those of a process of which that
 	// share is common to all: 12/(12 + n) of n tasks, so that few say no more of how tasks differ than they show.

@@ -80,21 +80,23 @@ const defaultMethod = "cm-BO"
 
 // findMethod returns the method of that name, letter case ignored.
 func findMethod(all []Method, name string) (*Method, error) {
-	if method, change, ok := strings.Cut(name, ":"); ok && strings.EqualFold(method, defaultMethod) {
+	method, change, ok := strings.Cut(name, ":")
+	shared := strings.EqualFold(":"+change, SharedValues)
+	if ok && strings.EqualFold(method, defaultMethod) {
 		names, _ := cmbo.Ablations()
 		if i := slices.IndexFunc(names, func(n string) bool { return strings.EqualFold(n, change) }); i >= 0 {
 			change = names[i]
 		}
 		o := cmbo.WithAblation(change)
-		if name == defaultMethod+SharedValues {
-			o = cmbo.WithYPolicy(cmbo.RawValues) // whose tasks Learn brings to one scale
+		if shared {
+			change, o = SharedValues[1:], cmbo.WithYPolicy(cmbo.RawValues) // whose tasks Learn brings to one scale
 		}
 		if _, err := cmbo.NewLearner(nil, o); errors.Is(err, cmbo.ErrOption) { // before it misses a space
 			return nil, err
 		}
 		return &Method{Name: Ablated(change), Transfers: true, Learn: own(o)}, nil
 	}
-	if method, ok := strings.CutSuffix(name, SharedValues); ok {
+	if shared {
 		m, err := baseline.Find(method)
 		own := fromBaseline(m, true)
 		return &own, err
@@ -138,10 +140,8 @@ func fromBaseline(m baseline.Method, shared bool) Method {
 			return nil, err
 		}
 		return func(_ context.Context, target *cmbo.Space, seed uint64, opts ...cmbo.Option) (AskTeller, error) {
-			run := in
-			var err error
-			run.Optimizer, err = cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)), cmbo.WithYPolicy(policy))...)
-			return run, err
+			o, err := cmbo.New(target, append(opts, cmbo.WithSurrogate(model.Surrogate(seed)), cmbo.WithYPolicy(policy))...)
+			return inUnit{o, in.shift, in.scale}, err
 		}, nil
 	}}
 }

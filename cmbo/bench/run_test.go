@@ -188,9 +188,11 @@ func TestSharedValues(t *testing.T) {
 		other, _ = runs(name, apart)
 		require.Equal(t, rows, other)
 	}
-	own, err := findMethod(Methods(), "cm-BO"+SharedValues)
-	require.NoError(t, err)
-	require.Equal(t, "cm-BO:shared", own.Name)
-	_, err = findMethod(Methods(), "no-past"+SharedValues)
+	for name, want := range map[string]string{"cm-bo:Shared": "cm-BO:shared", "rgpe:SHARED": "RGPE:shared"} {
+		m, err := findMethod(Methods(), name)
+		require.NoError(t, err)
+		require.Equal(t, want, m.Name)
+	}
+	_, err := findMethod(Methods(), "no-past"+SharedValues)
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }

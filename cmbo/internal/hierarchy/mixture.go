@@ -17,15 +17,15 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 	if given == nil {
 		given = make([]float64, len(y))
 	}
-	if err := r.fitOwn(ctx, x, y, given); err != nil {
-		return err
-	}
 	if !r.s.Exact && !r.s.Whole {
 		far := math.Inf(1)
 		if r.counts != nil {
 			far = r.best(y, make([]float64, len(y)))
 		}
 		y = scaling.RaiseBelow(y, far, r.Model.affine.wide())
+		if err := r.fitOwn(ctx, x, y, given); err != nil {
+			return err
+		}
 		r.low = r.Model.lowOf(y, r.best(y, given))
 		y, given = r.low.Compress(y, given)
 	}

@@ -15,14 +15,14 @@ import (
 // leastOwn is the number of values that lengths are fitted to, at least: those of the design of a run without a past.
 const leastOwn = 5
 
-// fitOwn gives the process specific to the target the lengths that a run without a past has, once there are more values
-// than OwnLengths times those of all past tasks: such a past says less of lengths than the run itself, and with those
-// likely of any function a run in a dozen coordinates would find no more than random search (TestSmallPast).
+// fitOwn gives the process specific to the target lengths as a run without a past fits them to values, raised so that
+// penalties say no more here than elsewhere, once these are more than OwnLengths times those of all past tasks: such a
+// past says less of lengths than the run itself, and with those likely of any function a run in a dozen coordinates
+// would find no more than random search (TestSmallPast).
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given []float64) error {
 	var params []float64
 	k := r.s.SpecificKernel
-	many := r.s.OwnLengths > 0 && float64(len(y)) > r.s.OwnLengths*float64(r.Model.values) && len(y) >= leastOwn
-	if many && !r.s.Exact && !r.s.Output {
+	if at := r.s.OwnLengths; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
 		if r.own == nil {
 			_, dim := x.Dims()
 			r.own = gp.NewPlain(dim, nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)

@@ -11,8 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The process specific to a target has the lengths of a run without a past, in any unit, from the first value on that the past
-// and the least number let it have, and a run that was told all values at once is one that was told them one by one.
+// The process specific to a target has the lengths of a run without a past on values raised, in any unit, from the
+// first value on that the past and the least number let it have, and a run that was told all values at once is one that
+// was told them one by one.
 func TestOwnLengths(t *testing.T) {
 	tasks := makeTasks(3, 2, 4, 2, 0, 1)
 	tasks[0] = tasks[0].WithFailed(uniform(rng.Stream(2, t.Name()), 3, 2)) // failures are no values
@@ -40,8 +41,9 @@ func TestOwnLengths(t *testing.T) {
 		of := m.specificKernel(&m.settings).AppendParams(nil)
 		if n > 8 {
 			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, m.settings.Seed)
-			z, _ := scaling.ZScore.Scale(y[:n], nil)
-			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: y[:n], RawNoiseVariance: make([]float64, n)}))
+			raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
+			z, _ := scaling.ZScore.Scale(raised, nil)
+			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
 			of = plain.Kernel().AppendParams(nil)
 		}
 		got := steps.specific.AppendParams(nil)
