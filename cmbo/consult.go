@@ -159,10 +159,9 @@ func (m consulted) back(v float64) float64 {
 	return low.BackFrom(v, steepest)
 }
 
-// belief brings what the surrogate predicts of a value to the user's units and direction, with low
-// values as far apart as they are told: the surrogate may see their differences as smaller. Values
-// are not normal then; mean and deviation are those of the normal distribution with the same 90 %
-// interval.
+// belief brings what the surrogate predicts of a value to the user's units and direction, with low values as far
+// apart as they are told: the surrogate may see their differences as smaller. Values are not normal then; mean and
+// deviation are those of the normal distribution with the same 90 % interval.
 func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64) belief {
 	low, high := mean-special.Z90*sd, mean+special.Z90*sd
 	seen, median := low, m.back(mean)
@@ -358,10 +357,9 @@ func (o *draft) factors(ctx context.Context, x *linalg.Dense, pending bool) ([]f
 	return fs, nil
 }
 
-// multiply multiplies scores of f by factors. Scores of EI are logarithms of what is
-// expected and those of PI are quantiles of a probability: they become the logarithm of
-// the product. All others, whose sign and unit are unknown, as nil is, count from the least
-// finite one, or as 1 where all are equal; infinite scores stay as they are.
+// multiply multiplies scores of f by factors. Scores of EI are logarithms of what is expected and those of PI are
+// quantiles of a probability: they become the logarithm of the product. All others, whose sign and unit are unknown,
+// as nil is, count from the least finite one, or as 1 where all are equal; infinite scores stay as they are.
 func multiply(scores []float64, factors []factor, f acq.Func) {
 	known := slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.p == nil })
 	if len(known) == 0 {

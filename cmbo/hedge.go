@@ -9,11 +9,10 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Hedger is a [Mixture] that can leave the past out. With [EI], while proposals do not
-// improve on the best value, some proposals are not those of its scores: in turns they are
-// as far as can be from all points asked for, and those of ScoreWithoutTransfer. So a past
-// that is wrong about where the best point lies cannot hold up a run for good. Surrogates
-// from outside that are no Hedger are always followed.
+// A Hedger is a [Mixture] that can leave the past out. With [EI], while proposals do not improve on the best value,
+// some proposals are not those of its scores: in turns they are as far as can be from all points asked for, and those
+// of ScoreWithoutTransfer. So a past that is wrong about where the best point lies cannot hold up a run for good.
+// Surrogates from outside that are no Hedger are always followed.
 type Hedger interface {
 	Mixture
 	// ScoreWithoutTransfer does what Score of [Scorer] does, as if there were no past task.
@@ -29,10 +28,9 @@ const (
 	withoutPast              // the scores of the model without transfer
 )
 
-// judge returns who chooses the next point. It follows from the log and from the masses
-// that its values leave, so that a restored run asks the same. Open trials count as
-// proposals that did not improve, so that a batch has all judges. A model that doubts the past
-// itself needs no judge without it.
+// judge returns who chooses the next point. It follows from the log and from the masses that its values leave, so
+// that a restored run asks the same. Open trials count as proposals that did not improve, so that a batch has all
+// judges. A model that doubts the past itself needs no judge without it.
 func (o *draft) judge() judge {
 	when, past := o.settings.Hedge.Trusted, as[Hedger](o.model)
 	// Improvement has to be what is asked for, of a model that can do without the past or of the
@@ -48,7 +46,10 @@ func (o *draft) judge() judge {
 		when = o.settings.Hedge.Alone
 	default:
 		up, down := (Transfer{Hypotheses: past.Hypotheses()}).upright()
-		if trusted = max(up, down) >= o.settings.Hedge.Trust && !o.tied(); !trusted {
+		trusted = max(up, down) >= o.settings.Hedge.Trust && !o.tied()
+		if r := as[*hierarchicalRun](o.model); !trusted && r != nil && r.Outgrown() {
+			when = o.settings.Hedge.Alone // a past of few values that is doubted misleads little
+		} else if !trusted {
 			when = o.settings.Hedge.Doubted
 		}
 	}

@@ -32,8 +32,7 @@ func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	return o, nil
 }
 
-// standardized returns the tasks with values on the common scale of all tasks, with the points
-// that failed.
+// standardized returns the tasks with values on the common scale of all tasks, with the points that failed.
 func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 	tasks := hierarchy.Standardize(t.tasks, mean, sd)
 	for i, x := range t.failed {
@@ -131,10 +130,9 @@ func (r *hierarchicalRun) Predict(ctx context.Context, mean, sd []float64, x *li
 	return gp.Marked(ctx, r.Run.Predict(ctx, mean, sd, x))
 }
 
-// Score takes the expected improvement over all hypotheses, which is not that of the
-// first two moments; other acquisitions see the moments. Before the first value the
-// largest mean is asked for, and while that is pending, what improves on it: by the mean
-// the point that is pending would be chosen again.
+// Score takes the expected improvement over all hypotheses, which is not that of the first two moments; other
+// acquisitions see the moments. Before the first value the largest mean is asked for, and while that is pending, what
+// improves on it: by the mean the point that is pending would be chosen again.
 func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
 	r.criterion = ""
 	e, improvement := f.(acq.EI)
@@ -160,8 +158,7 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 	return gp.Marked(ctx, r.LogImprovement(ctx, dst, x, best))
 }
 
-// ScoreWithoutTransfer takes the expected improvement under the hypothesis of no transfer,
-// whatever the acquisition.
+// ScoreWithoutTransfer takes the expected improvement under the hypothesis of no transfer, whatever the acquisition.
 func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, best float64) error {
 	return gp.Marked(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }

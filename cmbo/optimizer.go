@@ -16,12 +16,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// An Optimizer proposes points of a space and learns from what was measured there, with the
-// model that its [Prior] was learned for, or with a plain Gaussian process. Its state is a log
-// of events (asked, told, failed, cancelled, observed, enqueued, fitted), so that the same
-// seed, options and sequence of events give the same proposals. Any number of trials may be
-// open, and answers may come in any order. A call that fails leaves the Optimizer as it was. New and
-// Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption], others find nothing.
+// An Optimizer proposes points of a space and learns from what was measured there, with the model that its [Prior]
+// was learned for, or with a plain Gaussian process. Its state is a log of events (asked, told, failed, cancelled,
+// observed, enqueued, fitted), so that the same seed, options and sequence of events give the same proposals. Any
+// number of trials may be open, and answers may come in any order. A call that fails leaves the Optimizer as it was.
+// New and Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption], others find nothing.
 //
 // It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
 // Explain and their like) wait for each other, and Observe and Enqueue for them; a trial can be
@@ -55,10 +54,9 @@ type Optimizer struct {
 	first        []byte      // the journal's first line, as long as it is not written
 }
 
-// New returns an optimiser over a space. With [WithPrior] the space must have the parameters
-// the prior was learned for; to other candidates the prior is brought first, as
-// [Prior.Reindex] does once for many optimisers. New fails with [ErrSpace], [ErrOption],
-// [ErrPriorMismatch] or [ErrNumerical].
+// New returns an optimiser over a space. With [WithPrior] the space must have the parameters the prior was learned
+// for; to other candidates the prior is brought first, as [Prior.Reindex] does once for many optimisers. New fails
+// with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		o, err := newRun(space, opts)
@@ -160,13 +158,11 @@ func (o *Optimizer) makeModel() error {
 	return nil
 }
 
-// viewShares are the views, besides that of the values as they are, of which the evidence
-// chooses one at each fit without a prior: see gp.View. The smaller makes of most values the
-// logarithm of what they lack of the best.
+// viewShares are the views, besides that of the values as they are, of which the evidence chooses one at each fit
+// without a prior: see gp.View. The smaller makes of most values the logarithm of what they lack of the best.
 var viewShares = []float64{1, 0.25}
 
-// model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if
-// it is bound.
+// model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if it is bound.
 func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	if c.surrogate != nil {
 		return c.surrogate, nil
@@ -192,8 +188,7 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
 }
 
-// everywhere returns the candidates of a finite or listed space in the unit cube, of another n
-// points spread over it.
+// everywhere returns the candidates of a finite or listed space in the unit cube, of another n points spread over it.
 func (o *Optimizer) everywhere(n int, label string) *linalg.Dense {
 	if o.points != nil {
 		return o.points
@@ -215,11 +210,10 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	return o.close(id, e)
 }
 
-// TellFailed says that the evaluation of an open trial failed. Its point is not proposed again
-// unless it is enqueued. From failures and successes, past ones too, the optimiser learns the
-// probability that a point succeeds: see [Step]. A failure that says nothing of the point, such
-// as that of a machine, is one for [Optimizer.Cancel]. [Outputs] may be told; what it cost must
-// be, unless it is [Optional]. It fails as [Optimizer.Tell] does.
+// TellFailed says that the evaluation of an open trial failed. Its point is not proposed again unless it is enqueued.
+// From failures and successes, past ones too, the optimiser learns the probability that a point succeeds: see [Step].
+// A failure that says nothing of the point, such as that of a machine, is one for [Optimizer.Cancel]. [Outputs] may
+// be told; what it cost must be, unless it is [Optional]. It fails as [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
 	e, err := o.withoutValue(runlog.Event{Kind: runlog.EventFailed, Trial: id}, outputs)
 	if err != nil {
@@ -285,10 +279,9 @@ func checkOpen(h *runlog.Log, id int) error {
 	return nil
 }
 
-// Observe adds a point that the optimiser did not propose, such as a default configuration,
-// and its value. The point must lie in the space, but need not be a candidate; it may be
-// observed repeatedly. It fails, changing nothing, with [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace], and waits for an Ask under way.
+// Observe adds a point that the optimiser did not propose, such as a default configuration, and its value. The point
+// must lie in the space, but need not be a candidate; it may be observed repeatedly. It fails, changing nothing, with
+// [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	if err := o.made(); err != nil {
 		return err
@@ -324,10 +317,9 @@ type observationOption func(*runlog.Event) error
 
 func (f observationOption) applyObservation(e *runlog.Event) error { return f(e) }
 
-// WithNoise gives the variance of a measurement's error, in squared units of
-// the value: of the mean of n repetitions, say, their sample variance over n.
-// Positive; it takes the place of the noise variance learned or given. In a run that has
-// such values proposals improve on what the model makes of them, not on the best told.
+// WithNoise gives the variance of a measurement's error, in squared units of the value: of the mean of n repetitions,
+// say, their sample variance over n. Positive; it takes the place of the noise variance learned or given. In a run
+// that has such values proposals improve on what the model makes of them, not on the best told.
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {
@@ -368,11 +360,10 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 	return best, false
 }
 
-// Predict returns the mean and the standard deviation that the model gives the noise-free
-// objective at a point, in the user's units, from the data told so far. Before the first value
-// the hierarchical prior's sd is that of the target's level; other models have no unit before
-// two different values, and take 1. With [WithPositiveValues] they are those of a lognormal
-// distribution: see [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrNotFinite],
+// Predict returns the mean and the standard deviation that the model gives the noise-free objective at a point, in
+// the user's units, from the data told so far. Before the first value the hierarchical prior's sd is that of the
+// target's level; other models have no unit before two different values, and take 1. With [WithPositiveValues] they
+// are those of a lognormal distribution: see [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrNotFinite],
 // [ErrOutOfSpace] or [ErrNumerical].
 //
 // Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as

@@ -16,11 +16,10 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Ask proposes the next point and opens a trial for it. A point is proposed once, unless
-// its trial was cancelled or it is enqueued. It fails with
-// [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the model
-// cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points
-// and N candidates, the default O(t N) for candidates that it knows.
+// Ask proposes the next point and opens a trial for it. A point is proposed once, unless its trial was cancelled or
+// it is enqueued. It fails with [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the
+// model cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points and N candidates,
+// the default O(t N) for candidates that it knows.
 //
 // Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, which takes
 // most of such a call. A fit that ctx ends is taken up where it was by the next call, which proposes what
@@ -39,9 +38,8 @@ const enumerable = 2000
 // maxAsked bounds AskN: calls that wait for it would wait for good.
 const maxAsked = 1 << 16
 
-// AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would:
-// each takes the ones before into account as evaluated with the value the model
-// expects. If fewer than n are left, or paid for, it returns those, and
+// AskN proposes n points at once, as n calls of [Optimizer.Ask] in a row would: each takes the ones before into
+// account as evaluated with the value the model expects. If fewer than n are left, or paid for, it returns those, and
 // [ErrNoCandidates] or [ErrBudget] only if there are none. n must be in 1..65536. All n follow from the log as it
 // stood when the call began: what is told meanwhile counts from the next call on.
 func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
@@ -115,9 +113,8 @@ func (o *Optimizer) lockModel(ctx context.Context) error {
 
 func (o *Optimizer) unlockModel() { <-o.modelLock }
 
-// withModel returns what do returns, which has the model for itself, as guarded does.
-// After a panic nobody knows what the model holds: it is made anew before it is used
-// again, unless it is the caller's.
+// withModel returns what do returns, which has the model for itself, as guarded does. After a panic nobody knows what
+// the model holds: it is made anew before it is used again, unless it is the caller's.
 func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (out T, err error) {
 	if err := o.lockModel(ctx); err != nil {
 		return out, err
@@ -183,9 +180,8 @@ func (o *Optimizer) trial(h *runlog.Log, id int) Trial {
 	return Trial{ID: id, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space}
 }
 
-// designPoint takes the next unused point of the initial design that the budget is likely to
-// pay for: Sobol points of a parameter space, the unused candidates nearest to Sobol points of
-// the unit cube in a finite one.
+// designPoint takes the next unused point of the initial design that the budget is likely to pay for: Sobol points of
+// a parameter space, the unused candidates nearest to Sobol points of the unit cube in a finite one.
 func (o *draft) designPoint(ctx context.Context, id int) (runlog.Event, error) {
 	if o.rows != nil {
 		free := o.free()
@@ -385,8 +381,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 	return s, how, nil
 }
 
-// logFit puts parameters fitted for this proposal on the log, so that a
-// restored run takes them as they are.
+// logFit puts parameters fitted for this proposal on the log, so that a restored run takes them as they are.
 func (o *draft) logFit() error {
 	r := as[Refitter](o.model)
 	if r == nil {

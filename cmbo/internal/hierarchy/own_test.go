@@ -11,9 +11,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The process specific to a target has the lengths of a run without a past on values raised, in any unit, from the
-// first value on that the past and the least number let it have, and a run that was told all values at once is one that
-// was told them one by one.
+// The process specific to a target has the lengths, and values the noise, of a run without a past on values raised, in any
+// unit, from the first value on that the past and the least number let it have, and a run that was told all values at once
+// is one that was told them one by one.
 func TestOwnLengths(t *testing.T) {
 	tasks := makeTasks(3, 2, 4, 2, 0, 1)
 	tasks[0] = tasks[0].WithFailed(uniform(rng.Stream(2, t.Name()), 3, 2)) // failures are no values
@@ -38,14 +38,22 @@ func TestOwnLengths(t *testing.T) {
 			require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
 		}
 		require.Equal(t, predict(once), predict(steps), "%d values", n)
-		of := m.specificKernel(&m.settings).AppendParams(nil)
+		of, noise := m.specificKernel(&m.settings).AppendParams(nil), m.grid.base.NoiseVariance
 		if n > 8 {
 			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, m.settings.Seed)
 			raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
 			z, _ := scaling.ZScore.Scale(raised, nil)
 			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
 			of = plain.Kernel().AppendParams(nil)
+			noise = plain.NoiseVariance() / math.Exp(of[0]) * m.specificVariance()
 		}
+		for _, k := range append(steps.all, once.all...) {
+			require.InEpsilon(t, noise, k.noise, 1e-9, "%d values", n)
+		}
+		require.Equal(t, n > 8, steps.Outgrown())
+		known := NewRun(m, m.Settings(), 0.3, 1, nil, nil)
+		require.NoError(t, known.Fit(ctx, &head, y[:n], nil, nil))
+		require.Equal(t, 0.3, known.all[0].noise)
 		got := steps.specific.AppendParams(nil)
 		require.InDeltaSlice(t, of[1:], got[len(got)-len(of)+1:], 1e-12, "%d values", n)
 		require.InEpsilon(t, m.specificVariance(), steps.specific.Eval(at.Row(0), at.Row(0)), 1e-12)

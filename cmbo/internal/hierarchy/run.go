@@ -24,8 +24,9 @@ type Run struct {
 	s        Settings
 	workers  int
 	noise    float64       // noise variance where none is given, in units of the tasks' values
+	learned  bool          // none was given for all, so that it may be the run's own
 	specific kernel.Kernel // of the process specific to the target
-	own      *gp.Plain     // has its lengths: see fitOwn
+	own      *gp.Plain     // has its lengths and noise: see fitOwn
 	all      []*member
 	weighed  bool // the members have masses
 
@@ -56,7 +57,7 @@ type Run struct {
 // without a list come in parts of so many rows. list are the points that the run may be bound to, nil for none.
 func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
 	r := &Run{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), parts: parts, kept: list}
-	if math.IsNaN(noise) {
+	if r.learned = math.IsNaN(noise); r.learned {
 		r.noise = m.grid.base.NoiseVariance
 	} else {
 		s.OwnNoise = 0

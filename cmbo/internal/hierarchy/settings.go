@@ -92,7 +92,7 @@ type Hedge struct {
 	// Trust is the mass of the hypotheses that transfer, right way up or else upside down, from
 	// which on the past counts as trusted.
 	Trust float64
-	// Trusted, Doubted and Alone, where there is no past, are the number of proposals without an improvement after
+	// Trusted, Doubted and Alone, without a past or where a run outgrew it, are the number of proposals in vain after
 	// which another judge chooses, and every how many from then on; 0 for never. Most runs that do not improve any more
 	// have found the best there is: of the area under the regret curve every second question costs a tenth to a
 	// quarter, every fifth some 7 %, so that a past that is trusted pays for every tenth. One that the values
