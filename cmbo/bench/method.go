@@ -28,6 +28,9 @@ type Method struct {
 	Learn func(ctx context.Context, l Training) (Tuner, error)
 }
 
+// Named reports whether a run's method of that name is m, with values standardised by task or together.
+func (m *Method) Named(name string) bool { return name == m.Name || name == m.Name+SharedValues }
+
 // A Training is what a [Method] learns from.
 type Training struct {
 	// Space is the search space: with candidates if all tasks of the table, past

@@ -197,14 +197,11 @@ func (c *overrides) refuse(allBut, why string) error {
 
 // idle refuses flags without an effect on a protocol that is settled.
 func (c *overrides) idle(p *bench.Protocol) error {
-	in := func(methods []string, m bench.Method) bool {
-		return slices.Contains(methods, m.Name) || slices.Contains(methods, m.Name+bench.SharedValues)
-	}
 	some := func(does func(bench.Method) bool) bool {
-		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return in(p.Methods, m) && does(m) })
+		return slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return slices.ContainsFunc(p.Methods, m.Named) && does(m) })
 	}
 	for _, m := range bench.Methods() {
-		if in(c.set.Methods, m) && !slices.ContainsFunc(p.Acquisitions, func(name string) bool {
+		if slices.ContainsFunc(c.set.Methods, m.Named) && !slices.ContainsFunc(p.Acquisitions, func(name string) bool {
 			a, err := cmbo.ParseAcquisition(name)
 			return err != nil || m.Use.Suits(a)
 		}) {

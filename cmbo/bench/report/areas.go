@@ -82,9 +82,7 @@ func (a *Areas) compare(strata []*stratum, ms []string, at int) {
 	var rivals []int
 	known := bench.Methods()
 	for _, e := range order {
-		if slices.ContainsFunc(known, func(m bench.Method) bool {
-			return m.Name == strings.TrimSuffix(ms[e], bench.SharedValues) && m.Transfers
-		}) {
+		if slices.ContainsFunc(known, func(m bench.Method) bool { return m.Transfers && m.Named(ms[e]) }) {
 			rivals, a.Rivals = append(rivals, e), append(a.Rivals, ms[e])
 		}
 	}

@@ -17,14 +17,13 @@ import (
 const leastOwn = 5
 
 // fitOwn gives the process specific to the target lengths, and values the share of noise, as a run without a past fits
-// them to values, raised so that penalties say no more here than elsewhere, once these are more than OwnLengths times
-// those of all past tasks: such a past says less of both than the run itself. With lengths likely of any function a run
-// in a dozen coordinates would find no more than random search, and with the noise of a few values end short of the best
+// them to values, raised so that penalties say no more here than elsewhere, once these are more than Outgrow times those
+// of all past tasks: such a past says less of both than the run itself. With lengths likely of any function a run in a
+// dozen coordinates would find no more than random search, and with the noise of a few values end short of the best
 // point (TestSmallPast).
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given []float64) error {
 	var params []float64
-	k, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
-	if at := r.s.OwnLengths; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
+	if at := r.s.Outgrow; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
 		if r.own == nil {
 			_, dim := x.Dims()
 			r.own = gp.NewPlain(dim, nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
@@ -34,21 +33,25 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given []float64) e
 			return err
 		}
 		_, params = r.own.Fitted()
-		own := r.own.Kernel()
-		of := own.Eval(x.Row(0), x.Row(0))
-		if k = kernel.Scale(1/of, own); r.learned {
-			noise = math.Exp(params[len(params)-1]) / of * variance
+	}
+	if slices.Equal(params, r.ownParams) {
+		return nil
+	}
+	r.reset()
+	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
+	if params != nil {
+		k := r.own.Kernel()
+		of := k.Eval(x.Row(0), x.Row(0))
+		if shape = kernel.Scale(1/of, k); r.learned {
+			noise = r.own.NoiseVariance() / of * variance
 		}
 	}
-	if !slices.Equal(params, r.ownParams) {
-		r.reset()
-		r.ownParams, r.specific = params, kernel.Scale(variance, k)
-		for _, k := range r.all {
-			k.noise = cmp.Or(k.ownNoise, noise)
-		}
+	r.ownParams, r.specific = params, kernel.Scale(variance, shape)
+	for _, k := range r.all {
+		k.noise = cmp.Or(k.ownNoise, noise)
 	}
 	return nil
 }
 
-// Outgrown reports whether the run has so many more values than its past that its lengths are its own: see fitOwn.
+// Outgrown reports whether the run has so many more values than its past that lengths and noise are its own: see fitOwn.
 func (r *Run) Outgrown() bool { return r.ownParams != nil }

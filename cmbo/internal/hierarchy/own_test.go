@@ -30,7 +30,7 @@ func TestOwnLengths(t *testing.T) {
 		return out
 	}
 	steps, never := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), m.Settings()
-	never.OwnLengths = 0
+	never.Outgrow = 0
 	for n := 1; n <= len(y); n++ {
 		head := x.View(0, 0, n, 2)
 		once, without := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), NewRun(m, never, math.NaN(), 1, nil, nil)
