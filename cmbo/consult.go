@@ -57,6 +57,17 @@ func (m consulted) predict(ctx context.Context, x *linalg.Dense) (mean, sd []flo
 	return mean, sd, m.Predict(ctx, mean, sd, x)
 }
 
+// widen makes predicted deviations those that are told, not those that score: of a run without a past as wide as its few
+// values leave the variance unknown. Scored by these a run has 1.02 times the area on six tables, 1.06 on tst-svm.
+func (m consulted) widen(sd []float64) {
+	if r, ok := m.Surrogate.(plainRun); ok {
+		by := r.Widening()
+		for i := range sd {
+			sd[i] *= by
+		}
+	}
+}
+
 // measured returns what a measurement at the rows of x is expected to be, with a deviation that
 // has the noise in it and is never 0.
 func (m consulted) measured(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
@@ -184,6 +195,7 @@ func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.
 	if err != nil {
 		return belief{}, err
 	}
+	m.widen(sd)
 	return m.belief(c, scale, mean[0], sd[0]), nil
 }
 

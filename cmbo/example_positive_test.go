@@ -46,6 +46,6 @@ func ExampleWithPositiveValues() {
 	fmt.Println(opt.Observe([]float64{0.1, 3}, -1))
 	// Output:
 	// best: 6.2 ms with 20 threads; none is likely to be below 6.1 ms
-	// share 0.1 and 3 threads: 118 ms, 90 % within 32 to 1097
+	// share 0.1 and 3 threads: 118 ms, 90 % within 28 to 1544
 	// cmbo: unusable value: value -1 is not positive, as WithPositiveValues says that all are
 }

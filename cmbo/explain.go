@@ -130,7 +130,9 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				}
 			}
 			if past.hasScale(d) {
-				b = o.model.belief(&o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen])
+				sd := []float64{s.SD[s.Chosen]}
+				o.model.widen(sd)
+				b = o.model.belief(&o.config, &scale, s.Mean[s.Chosen], sd[0])
 			}
 		} else {
 			if err := o.fit(ctx, d); err != nil {
@@ -171,7 +173,7 @@ func (o *draft) reason() Reason {
 type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share of what the model
 	// expected of the last four values, or ten if that is less, that came true (its lower limit of 99 %, at most 1): 0
-	// while none of the last four improved, NaN before any value could. It was more than was left in 2 to 5 % of the
+	// while none of the last four improved, NaN before any value could. It was more than was left in 2 to 4 % of the
 	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement, of the candidates that are left and that a budget
@@ -332,6 +334,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		if err != nil {
 			return u, err
 		}
+		o.model.widen(sd)
 		score := make([]float64, len(mean))
 		if known {
 			if err := o.improvement(ctx, o.model, score, mean, sd, c.x, &scale, top); err != nil {

@@ -79,6 +79,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
 				return r, err
 			}
+			o.model.widen(sd)
 			worth = present.withOwn(d, values, mean)
 		}
 		best := slices.Index(worth, slices.Max(worth))

@@ -145,6 +145,7 @@ func (o *draft) gain(ctx context.Context, m consulted, d Data, scale *scaling.Va
 	if err != nil {
 		return 0, err
 	}
+	m.widen(sd)
 	told, err := m.told(ctx, d)
 	if err != nil {
 		return 0, err

@@ -126,6 +126,7 @@ func TestOutlookByRecord(t *testing.T) {
 				require.NoError(t, o.fit(ctx, d))
 				mean, sd, err := o.model.predict(ctx, box.EncodeAll([][]float64{trial.X}))
 				require.NoError(t, err)
+				o.model.widen(sd)
 				told, err := o.model.told(ctx, d)
 				require.NoError(t, err)
 				top := slices.Max(among(told, o.draft().feasible()))

@@ -14,10 +14,9 @@ import (
 // A Surrogate is the model an [Optimizer] consults. Without [WithSurrogate] the Optimizer
 // brings its own: that of its [Prior], else a Gaussian process fitted to the run's data.
 //
-// An Optimizer calls its Surrogate from one goroutine at a time and never shares it. What a
-// Surrogate does must follow from the Data it is given, not from how often or when it is
-// called: calls may be skipped, and are repeated when a run is restored. surrogatetest holds
-// a type to this.
+// An Optimizer calls its Surrogate from one goroutine at a time and never shares it. What a Surrogate does must follow
+// from the Data it is given, not from how often or when it is called: calls may be skipped, and are repeated when a run
+// is restored. surrogatetest holds a type to this.
 type Surrogate interface {
 	// Fit replaces what the surrogate knows of the run. It may keep d's slices until the next Fit
 	// but must not change them. An error leaves the surrogate unusable until the next Fit succeeds.
@@ -28,9 +27,8 @@ type Surrogate interface {
 	Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error
 }
 
-// A Binder is a [Surrogate] that prepares for a fixed list of candidates. Bind
-// is called once, before the first Fit; later calls of Predict and Score pass
-// either the same matrix or other points.
+// A Binder is a [Surrogate] that prepares for a fixed list of candidates. Bind is called once, before the first Fit;
+// later calls of Predict and Score pass either the same matrix or other points.
 type Binder interface {
 	Bind(ctx context.Context, candidates *linalg.Dense) error
 }
@@ -59,10 +57,9 @@ type Mixture interface {
 	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up
 	// to 1. The slice is the caller's.
 	Hypotheses() []Hypothesis
-	// PriorMean returns what past tasks in common expect of the points of Data.X before their
-	// values, in any unit; nil for nothing. By it a past is not called misleading that ranks
-	// points as their values do, or, in a run that came to good values soon, the better half of
-	// them, or all of them upside down: see [TransferUnclear].
+	// PriorMean returns what past tasks in common expect of the points of Data.X before their values, in any unit; nil
+	// for nothing. By it a past is not called misleading that ranks points as their values do, or, in a run that came
+	// to good values soon, the better half of them, or all of them upside down: see [TransferUnclear].
 	PriorMean() []float64
 	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
 	// x, in any unit; nil where tasks are not known one by one.
@@ -75,9 +72,8 @@ type NoiseEstimator interface {
 	NoiseVariance() float64
 }
 
-// A StateKeeper is a [Surrogate] that remembers numbers of each proposal, such as
-// the distances that weigh the paper's prototypes. They are logged with the
-// proposal and come back in Data.States once it was told.
+// A StateKeeper is a [Surrogate] that remembers numbers of each proposal, such as the distances that weigh the paper's
+// prototypes. They are logged with the proposal and come back in Data.States once it was told.
 type StateKeeper interface {
 	// State returns the numbers for the proposal that the latest Fit and Predict were for, nil for
 	// none. One that is NaN or -Inf, or that CheckState reports, fails the Ask with [ErrNumerical].
@@ -116,16 +112,14 @@ type Sampler interface {
 	Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error
 }
 
-// A Describer is a [Surrogate] that fills in what it knows of the proposal it was
-// last asked for: see [Step].
+// A Describer is a [Surrogate] that fills in what it knows of the proposal it was last asked for: see [Step].
 type Describer interface {
 	Describe(s *Step)
 }
 
-// A Scaled is a [Surrogate] of past tasks that says in which direction their values, not
-// logarithms of them, were good and how they were scaled. A run takes the direction from it,
-// and the policy unless [WithYPolicy] is given. New fails with [ErrPriorMismatch] if the run
-// minimises and the tasks were maximised, or with [WithPositiveValues].
+// A Scaled is a [Surrogate] of past tasks that says in which direction their values, not logarithms of them, were good
+// and how they were scaled. A run takes the direction from it, and the policy unless [WithYPolicy] is given. New fails
+// with [ErrPriorMismatch] if the run minimises and the tasks were maximised, or with [WithPositiveValues].
 type Scaled interface {
 	Minimizes() bool
 	YPolicy() YPolicy

@@ -15,20 +15,16 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// FitOptions are the settings of a search for hyperparameters. The zero value
-// stands for the defaults.
+// FitOptions are the settings of a search for hyperparameters. The zero value stands for the defaults.
 type FitOptions struct {
-	// Priors of the hyperparameters. The zero value stands for [DefaultPriors] of
-	// the dimension of the points.
+	// Priors of the hyperparameters. The zero value stands for [DefaultPriors] of the dimension of the points.
 	Priors Priors
 
-	// Params, if not nil, are the priors of the kernel's parameters one by one, in
-	// the order of their logarithms in kernel.Kernel, instead of Priors by kind.
-	// A kernel that kernel.Describe does not know needs it.
+	// Params, if not nil, are the priors of the kernel's parameters one by one, in the order of their logarithms in
+	// kernel.Kernel, instead of Priors by kind. A kernel that kernel.Describe does not know needs it.
 	Params []LogNormal
 
-	// Starts is the number of searches: one from the centre of the priors, the
-	// others from seeded draws. Default 3.
+	// Starts is the number of searches: one from the centre of the priors, the others from seeded draws. Default 3.
 	Starts int
 
 	// FixNoise keeps the noise variance as given.
@@ -48,12 +44,11 @@ type FitResult struct {
 	LogPosterior float64 // log marginal likelihood plus log prior, up to a constant; −Inf if all searches failed
 	LogMarginal  float64
 
-	// Evidence is the logarithm of the probability density of the values under the
-	// form of the kernel, parameters and noise variance integrated over their priors
-	// without the bounds, by Laplace's approximation: what tells which of several
-	// forms the data are for. It is LogPosterior − ½·ln det S·H·S, H the Hessian of the negative
-	// log posterior at its maximum, S the diagonal matrix of the priors' deviations, eigenvalues
-	// below 1 counting as 1. −Inf if all searches failed, 0 if it was not asked for.
+	// Evidence is the logarithm of the probability density of the values under the form of the kernel, parameters and
+	// noise variance integrated over their priors without the bounds, by Laplace's approximation: what tells which of
+	// several forms the data are for. It is LogPosterior − ½·ln det S·H·S, H the Hessian of the negative log posterior
+	// at its maximum, S the diagonal matrix of the priors' deviations, eigenvalues below 1 counting as 1. −Inf if all
+	// searches failed, 0 if it was not asked for.
 	Evidence float64
 }
 
@@ -83,11 +78,10 @@ type Fitter struct {
 	next   int         // where in log the next evaluation stands
 }
 
-// Fit returns the hyperparameters θ of kernel k and the noise variance that
-// maximise the log posterior ln p(y | θ) − Σ_p ½·((ln θ_p − μ_p)/s_p)² within the bounds of
-// the priors, for values resid = y − m(X) at the rows of x. k gives the form of the kernel;
-// its parameters and noise are the result if all searches fail. extra holds noise variances
-// of the single observations, added to the common one, or is nil. opt may be nil.
+// Fit returns the hyperparameters θ of kernel k and the noise variance that maximise the log posterior ln p(y | θ) −
+// Σ_p ½·((ln θ_p − μ_p)/s_p)² within the bounds of the priors, for values resid = y − m(X) at the rows of x. k gives
+// the form of the kernel; its parameters and noise are the result if all searches fail. extra holds noise variances of
+// the single observations, added to the common one, or is nil. opt may be nil.
 //
 // It is a bounded quasi-Newton method on the logarithms, from several starts, of some twenty
 // evaluations each, in O(n³) time. Points where A is not definite or the likelihood is not
@@ -262,9 +256,8 @@ const (
 	maxSteps   = 100
 )
 
-// A search is on its way to a maximum that was found if it is this near to it, in
-// every logarithm and in the log posterior, and the slope towards it is what a
-// parabola with that maximum would have there, but for this part.
+// A search is on its way to a maximum that was found if it is this near to it, in every logarithm and in the log
+// posterior, and the slope towards it is what a parabola with that maximum would have there, but for this part.
 const (
 	knownNear  = 0.3
 	knownGain  = 0.1
@@ -340,8 +333,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	return nil
 }
 
-// start sets x0: the centre of the priors for index 0, draws beyond. The search moves it
-// into the bounds.
+// start sets x0: the centre of the priors for index 0, draws beyond. The search moves it into the bounds.
 func (f *Fitter) start(index int, seed uint64) {
 	r := rng.Stream(seed, "gaussian.fit", uint64(index))
 	for i, p := range f.prior {

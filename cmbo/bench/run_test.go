@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/stretchr/testify/require"
 )
 
@@ -100,13 +101,17 @@ func TestPredictionsInTheUsersUnits(t *testing.T) {
 	}
 	space, err := cmbo.Candidates(task.X)
 	require.NoError(t, err)
-	o, err := cmbo.New(space, cmbo.WithInitial(0))
+	gp, err := baseline.Find("GP")
+	require.NoError(t, err)
+	model, err := gp.Learn(context.Background(), space, nil)
+	require.NoError(t, err)
+	o, err := cmbo.New(space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
 	require.NoError(t, err)
 	r, err := trace(context.Background(), task, o, []int{0, 1, 2}, 1)
 	require.NoError(t, err)
 	s, ok := o.LastStep()
 	require.True(t, ok)
-	before, err := cmbo.New(space, cmbo.WithInitial(0))
+	before, err := cmbo.New(space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
 	require.NoError(t, err)
 	for _, i := range []int{0, 1, 2} {
 		require.NoError(t, before.Observe(task.X[i], task.Y[i]))

@@ -31,8 +31,7 @@ func (h Hyper) SameKernel(g Hyper) bool {
 	return slices.Equal(h.Kernel.AppendParams(nil), g.Kernel.AppendParams(nil))
 }
 
-// Noise returns the noise variances of observations: those given where they are above
-// 0, else that of h.
+// Noise returns the noise variances of observations: those given where they are above 0, else that of h.
 func (h Hyper) Noise(given []float64) []float64 { return Noise(given, len(given), h.NoiseVariance) }
 
 // Noise returns the noise variances of n observations: those given, which may be nil,
@@ -72,10 +71,9 @@ type Fitter struct {
 	search gaussian.Fitter
 }
 
-// Fit returns the hyperparameters of highest posterior density, of the template's form,
-// for values y of mean zero at the rows of x. variances holds those of the noise that are
-// known, 0 where they are not, nil for none. given is the noise variance of the others,
-// NaN to search it. Without values the template stands.
+// Fit returns the hyperparameters of highest posterior density, of the template's form, for values y of mean zero at
+// the rows of x. variances holds those of the noise that are known, 0 where they are not, nil for none. given is the
+// noise variance of the others, NaN to search it. Without values the template stands.
 //
 // It fails only if the data cannot be used at all or ctx is done.
 func (f *Fitter) Fit(
@@ -126,11 +124,10 @@ func (f *Fitter) Fit(
 	return h, nil
 }
 
-// Hyperparameters of a run are fitted to its first observations, so that which fit
-// serves n of them follows from n alone: to all of them up to refitAlways, then to
-// the largest multiple of refitEvery, of twice as much from refitDouble observations,
-// and so on whenever their number has doubled. A search takes at most refitRows of
-// them, drawn from those it is made to, which bounds its time.
+// Hyperparameters of a run are fitted to its first observations, so that which fit serves n of them follows from n
+// alone: to all of them up to refitAlways, then to the largest multiple of refitEvery, of twice as much from
+// refitDouble observations, and so on whenever their number has doubled. A search takes at most refitRows of them,
+// drawn from those it is made to, which bounds its time.
 const (
 	refitAlways = 20
 	refitEvery  = 5
@@ -157,9 +154,8 @@ type Fits struct {
 	// Other is another form, of another number of parameters, that is fitted too; the
 	// one of larger evidence serves, Template if they are equal. Nil for none.
 	Other kernel.Kernel
-	// Shares are those of views that are tried with the form that serves, where all variances
-	// are to be searched; the view of larger evidence serves, the values as they are if they are
-	// equal. Nil for none.
+	// Shares are those of views that are tried with the form that serves, where all variances are to be searched; the
+	// view of larger evidence serves, the values as they are if they are equal. Nil for none.
 	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
 	Seed   uint64
@@ -194,9 +190,8 @@ func (f *Fits) Keep(x *linalg.Dense, raw, given []float64) (same int) {
 	return same
 }
 
-// At returns the hyperparameters that serve the first n observations. data returns
-// the first count of them, scaled by themselves, with the noise variances that are
-// known; it is called only if a search is due.
+// At returns the hyperparameters that serve the first n observations. data returns the first count of them, scaled by
+// themselves, with the noise variances that are known; it is called only if a search is due.
 func (f *Fits) At(
 	ctx context.Context, n int, data func(count int) (x *linalg.Dense, y, variances []float64, err error),
 ) (Hyper, error) {

@@ -15,9 +15,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Plain is the model of a run without a prior: a Gaussian process with zero mean
-// whose hyperparameters are fitted to the run's own data, after each observation
-// up to twenty and at growing distances from there: see [RefitCount].
+// Plain is the model of a run without a prior: a Gaussian process with zero mean whose hyperparameters are fitted to
+// the run's own data, after each observation up to twenty and at growing distances from there: see [RefitCount].
 type Plain struct {
 	scale Scaling
 	fits  Fits
@@ -41,11 +40,10 @@ func DefaultKernel(dim, n int) kernel.Kernel {
 	return AtCentre(gaussian.DefaultPriors(dim), kernel.Matern32, n)
 }
 
-// NewPlain returns the model of a run whose points have dim coordinates. template is
-// the kernel whose parameters are fitted, nil for the default, Matérn-3/2 with one
-// lengthscale for all coordinates or one for each as the evidence has it at each fit; noise is the noise variance where none is
-// given, NaN to fit it. A fit takes its values through scale, and as one of the views of shares
-// shows them.
+// NewPlain returns the model of a run whose points have dim coordinates. template is the kernel whose parameters are
+// fitted, nil for the default, Matérn-3/2 with one lengthscale for all coordinates or one for each as the evidence has
+// it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
+// and as one of the views of shares shows them.
 func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
 	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
 	if template == nil {
@@ -57,10 +55,9 @@ func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, sha
 	return &Plain{scale: scale, fits: fits, count: -1}
 }
 
-// Fit conditions the process on the data, after a fit of its hyperparameters
-// where one is due. A fit depends on the observations it is made to alone, so
-// that it does not matter which of them were skipped; those to others, such as what
-// a stopped trial let expect before it went on, are forgotten.
+// Fit conditions the process on the data, after a fit of its hyperparameters where one is due. A fit depends on the
+// observations it is made to alone, so that it does not matter which of them were skipped; those to others, such as
+// what a stopped trial let expect before it went on, are forgotten.
 func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 	if same := g.fits.Keep(d.X, d.Raw, d.RawNoiseVariance); g.count > same {
 		g.count = -1
@@ -80,8 +77,7 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 	return err
 }
 
-// refit sets the hyperparameters to those fitted to the first count
-// observations, taken from the log if they are there.
+// refit sets the hyperparameters to those fitted to the first count observations, taken from the log if they are there.
 func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
 	params := d.Fitted[count]
 	if params == nil {
@@ -131,6 +127,11 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 	return Marked(ctx, err)
 }
 
+// Widening returns how many times as far as by the deviations of Predict, which take the variance as fitted, the 90 %
+// interval reaches that has it integrated out, of n values brought to mean 0 and deviation 1 by themselves: that of
+// Student's t with n−1 degrees of freedom, times √(n/(n−1)), to half a percent. Fewer than three count as three.
+func (g *Plain) Widening() float64 { return 1 + 1.42/(float64(max(g.process.Data().Len(), 3))-1.8) }
+
 // Seeing returns what brings values to where Predict predicts them, and the logarithm of the steepest slope back: see
 // [View].
 func (g *Plain) Seeing() (low scaling.Low, steepest float64) { return g.view.low, g.view.steepest }
@@ -144,9 +145,8 @@ func (g *Plain) NoiseVariance() float64 {
 // Jitter returns the amount added to the covariance of the observations.
 func (g *Plain) Jitter() float64 { return g.process.Data().Jitter() }
 
-// Fitted returns the parameters in use, the kernel's log-parameters, the logarithm of the noise
-// variance and, unless it is 0, the share of the view, and the number of observations they were
-// fitted to; nil before the first fit.
+// Fitted returns the parameters in use, the kernel's log-parameters, the logarithm of the noise variance and, unless it
+// is 0, the share of the view, and the number of observations they were fitted to; nil before the first fit.
 func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.params }
 
 // Kernel returns the kernel in use after a Fit.

@@ -26,8 +26,7 @@ type Process struct {
 // New returns the process that prior is, without observations.
 func New(prior Function) *Process { return &Process{prior: prior} }
 
-// Condition returns prior conditioned on values y with the given noise variances
-// at the rows of x, which it keeps.
+// Condition returns prior conditioned on values y with the given noise variances at the rows of x, which it keeps.
 func Condition(ctx context.Context, prior Function, x *linalg.Dense, y, noise []float64) (*Process, error) {
 	p := New(prior)
 	return p, p.Condition(ctx, x, y, noise)
@@ -229,8 +228,7 @@ func (p *Process) failed(ctx context.Context, err error, x *linalg.Dense) error 
 // ErrNumerical is wrapped by the errors of this package that are none of a context.
 var ErrNumerical = errors.New("cmbo: numerical failure")
 
-// Marked gives an error of any model ErrNumerical; a done context takes its place, and a panic
-// stays what it is.
+// Marked gives an error of any model ErrNumerical; a done context takes its place, and a panic stays what it is.
 func Marked(ctx context.Context, err error) error {
 	switch {
 	case err == nil:
