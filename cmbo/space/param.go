@@ -35,7 +35,7 @@ func (k Kind) String() string { return names.Of(kindNames[:], int(k), "Kind") }
 func ParseKind(name string) (Kind, error) {
 	k := slices.Index(kindNames[:], name)
 	if k < 0 {
-		return 0, fmt.Errorf("unknown kind %q", name)
+		return 0, fmt.Errorf("unknown kind %q, none of %s", name, strings.Join(kindNames[:], ", "))
 	}
 	return Kind(k), nil
 }

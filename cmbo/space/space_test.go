@@ -465,6 +465,7 @@ func TestSpaceDescriptions(t *testing.T) {
 		`{"params": [{"name": "a", "kind": "float", "lo": 0, "hi": 1}], "candidates": [null]}`:        `row 0: "candidates" is null`,
 		`{"params": [{"name": "a", "kind": "ordinal", "values": [null, 1]}]}`:                         `parameter "a": cmbo: unusable value: row 0: "values" is null`,
 		`{"params": [{"name": "a", "kind": "categorical", "choices": ["x", null]}]}`:                  `parameter "a": cmbo: unusable value: row 1: "choices" is null`,
+		`{"params": [{"name": "a", "kind": "choice", "choices": ["x"]}]}`:                             `parameter "a" is of unknown kind "choice", none of float, logfloat, int, logint, categorical, bool, ordinal`,
 		`{"params": [{"name": "a", "kind": "float", "hi": 1}]}`:                                       `parameter "a" is of kind float without both bounds`,
 	} {
 		var s Space
