@@ -4,14 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper"
-	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -28,8 +27,8 @@ type Method struct {
 	Learn func(ctx context.Context, l Training) (Tuner, error)
 }
 
-// Named reports whether a run's method of that name is m, with values standardised by task or together.
-func (m *Method) Named(name string) bool { return name == m.Name || name == m.Name+SharedValues }
+// Named reports whether s is the name of m, letter case ignored, alone or before a colon and a change.
+func (m *Method) Named(s string) bool { return strings.EqualFold(m.Name, strings.Split(s, ":")[0]) }
 
 // A Training is what a [Method] learns from.
 type Training struct {
@@ -129,8 +128,8 @@ func fromBaseline(m baseline.Method, shared bool) Method {
 			for _, t := range tasks {
 				all = append(all, t.Y...)
 			}
-			mean, variance := stat.MeanVariance(all)
-			in = inUnit{shift: mean, scale: math.Sqrt(variance)}
+			of := scaling.Fit(scaling.ZScore, all)
+			in = inUnit{shift: of.Shift, scale: of.Scale}
 		}
 		for i := range tasks {
 			tasks[i].Y = slices.Clone(tasks[i].Y)

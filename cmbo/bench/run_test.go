@@ -192,6 +192,15 @@ func TestSharedValues(t *testing.T) {
 		rows, _ = runs(name, same)
 		other, _ = runs(name, apart)
 		require.Equal(t, rows, other)
+
+		// A past of equal values has no deviation.
+		m, err := findMethod(Methods(), name+SharedValues)
+		require.NoError(t, err)
+		space, err := cmbo.UnitCube(1)
+		require.NoError(t, err)
+		tasks := []cmbo.Task{{ID: "a", X: [][]float64{{.1}, {.2}, {.7}}, Y: []float64{.1, .1, .1}}}
+		_, err = m.Learn(context.Background(), Training{Space: space, Tasks: tasks})
+		require.NoError(t, err)
 	}
 	for name, want := range map[string]string{"cm-bo:Shared": "cm-BO:shared", "rgpe:SHARED": "RGPE:shared"} {
 		m, err := findMethod(Methods(), name)

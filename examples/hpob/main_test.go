@@ -286,6 +286,8 @@ func TestParseRejects(t *testing.T) {
 	}
 	for _, args := range [][]string{
 		{"-past", "negated"},
+		{"-method", "cm-BO:no-hedge", "-past", "negated", "-acquisition", "ucb"},
+		{"-method", "rgpe:Shared", "-sources", "3", "-source-rows", "20"},
 		{"-experiment", "quick", "-method", "random,GP", "-acquisition", "ucb"},
 	} {
 		mustParse(t, append([]string{"-data", "x"}, args...)...)

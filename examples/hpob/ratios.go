@@ -114,7 +114,7 @@ func areasTable(a *report.Areas) string {
 		runs = append(runs, fmt.Sprintf("%s of %s of %s", count(a.Runs[i], "run"), count(a.Tasks[i], "task"), space))
 	}
 	fmt.Fprintf(&b, "\nAreas are means over the runs that all of these methods have: %s. Ratios are geometric means over tables,"+
-		" with 95 %% of a bootstrap that draws tasks. Areas below .0001 count as that in them.\n", strings.Join(runs, ", "))
+		" with 95 %% of a bootstrap that draws tasks, too narrow where tasks are few. Areas below .0001 count as that in them.\n", strings.Join(runs, ", "))
 	if a.Best != nil {
 		fmt.Fprintf(&b, "Rivals learn from past tasks: %s. The best is chosen by these runs, in the bootstrap anew for each draw.\n", strings.Join(a.Rivals, ", "))
 	}

@@ -55,7 +55,7 @@ func TestRatiosOfFolders(t *testing.T) {
 | EM-EGP | .0500 | .5000 | .89 [.89, .89] |
 | best rival of each table | .0500 | .1000 | 2.00 [2.00, 2.00] |
 
-Areas are means over the runs that all of these methods have: 3 runs of 3 tasks of one, 3 runs of 3 tasks of two. Ratios are geometric means over tables, with 95 % of a bootstrap that draws tasks. Areas below .0001 count as that in them.
+Areas are means over the runs that all of these methods have: 3 runs of 3 tasks of one, 3 runs of 3 tasks of two. Ratios are geometric means over tables, with 95 % of a bootstrap that draws tasks, too narrow where tasks are few. Areas below .0001 count as that in them.
 Rivals learn from past tasks: RGPE, EM-EGP. The best is chosen by these runs, in the bootstrap anew for each draw.
 Left out: TAF-R, which has less than half of the runs of two with EI.
 `

@@ -22,7 +22,7 @@ type Areas struct {
 	// Ratios are of the methods to the first one; that of the first is 1.
 	Ratios []Ratio
 	// Rivals are those of the others that learn from past tasks, in the order of Methods:
-	// what [bench.Methods] says of them, and no change of the default's settings.
+	// what [bench.Methods] says of them, and neither a change of the default nor the default with shared values.
 	Rivals []string
 	// Best is the ratio of the rival of the least area of each space to the first method, nil without rivals. It is
 	// chosen by the runs that it is compared on, anew in each draw of the bootstrap, which favours the rivals.
@@ -80,9 +80,9 @@ func (a *Areas) compare(strata []*stratum, ms []string, at int) {
 	}
 	slices.SortStableFunc(order, func(d, e int) int { return cmp.Compare(ratios[d].Mean, ratios[e].Mean) })
 	var rivals []int
-	known := bench.Methods()
 	for _, e := range order {
-		if slices.ContainsFunc(known, func(m bench.Method) bool { return m.Transfers && m.Named(ms[e]) }) {
+		own := strings.HasPrefix(ms[e], bench.Ablated(""))
+		if !own && slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return m.Transfers && m.Named(ms[e]) }) {
 			rivals, a.Rivals = append(rivals, e), append(a.Rivals, ms[e])
 		}
 	}

@@ -22,8 +22,8 @@ func TestCompareAreas(t *testing.T) {
 			rs = append(rs, r)
 		}
 		for space, by := range map[string]map[string]float64{
-			"a": {"base": .1, "RGPE": .05, "Portfolio": .2, "GP": .01, "no-past": .4, "cm-BO:no-hedge": .01, "Random": .8, "EM-EGP": .02},
-			"b": {"base": .2, "RGPE": .5, "Portfolio": .1, "GP": .02, "no-past": .4, "cm-BO:no-hedge": .01, "Random": .6},
+			"a": {"base": .1, "RGPE": .05, "Portfolio": .2, "GP": .01, "no-past": .4, "cm-BO:no-hedge": .01, "cm-BO:shared": .01, "Random": .8, "EM-EGP": .02},
+			"b": {"base": .2, "RGPE": .5, "Portfolio": .1, "GP": .02, "no-past": .4, "cm-BO:no-hedge": .01, "cm-BO:shared": .01, "Random": .6},
 		} {
 			for method, regret := range by {
 				add(space, method, regret)
@@ -37,10 +37,10 @@ func TestCompareAreas(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []string{"a", "b"}, a.Spaces)
 	require.Equal(t, [][]int{{4, 4}, {4, 4}}, [][]int{a.Tasks, a.Runs})
-	require.Equal(t, []string{"base", "cm-BO:no-hedge", "GP", "Portfolio", "RGPE", "no-past", "Random"}, a.Methods)
+	require.Equal(t, []string{"base", "cm-BO:no-hedge", "cm-BO:shared", "GP", "Portfolio", "RGPE", "no-past", "Random"}, a.Methods)
 	require.Equal(t, []string{"Portfolio", "RGPE"}, a.Rivals)
 	require.Equal(t, map[string][]string{"EM-EGP": {"b with EI"}}, a.Absent)
-	for k, want := range []struct{ a, b float64 }{{.1, .2}, {.01, .01}, {.01, .02}, {.2, .1}, {.05, .5}, {.4, .4}, {.8, .6}} {
+	for k, want := range []struct{ a, b float64 }{{.1, .2}, {.01, .01}, {.01, .01}, {.01, .02}, {.2, .1}, {.05, .5}, {.4, .4}, {.8, .6}} {
 		require.InDeltaSlice(t, []float64{want.a, want.b}, a.Mean[k], 1e-12)
 		require.InDelta(t, math.Sqrt(want.a/.1*want.b/.2), a.Ratios[k].Mean, 1e-12)
 		require.Equal(t, 8, a.Ratios[k].Runs)

@@ -216,7 +216,7 @@ const (
 
 func familyOf(method string) string {
 	isVariant := func(v paper.Variant) bool { return v.String() == method }
-	switch {
+	switch method = strings.TrimSuffix(method, bench.SharedValues); {
 	case method == "Random" || method == "GP" || method == "no-past":
 		return reference
 	case strings.HasPrefix(method, standard), slices.ContainsFunc(paper.Variants(), isVariant):

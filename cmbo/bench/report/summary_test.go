@@ -153,6 +153,9 @@ func TestMethodsShown(t *testing.T) {
 	require.Len(t, bands, 2)
 	best := bands[1]
 	assert.Equal(t, rivalFamily, familyOf(best))
+	for m, family := range map[string]string{"GP": reference, "RGPE": rivalFamily, "cm-BO": ownFamily} {
+		assert.Equal(t, family, familyOf(m+bench.SharedValues))
+	}
 	mean := func(m string) float64 {
 		var rank, n float64
 		for _, c := range s.Comparisons[:3] {
