@@ -15,12 +15,10 @@ import (
 type Context = space.Context
 
 // WithContext describes the new task as Task.Context does past tasks. Where leaving past tasks
-// out shows that those of like descriptors are more alike, and that the points they put first
-// are better ones ([Prior.Relation]), half of the population's mass begins near the tasks that
-// are like the new one; else the run is the same to the bit as without. So do the models of
-// outputs, whose points have to be foretold better to be on their side of limits, and whose
-// offset and scale begin with the level of values in tasks that are like the new one, where
-// that is foretold ([Transfer] says so).
+// out shows that those of like descriptors are more alike ([Prior.Relation]), half of the
+// population's mass begins near the tasks that are like the new one; else the run is the same to
+// the bit as without. So do the models of outputs, whose offset and scale begin with the level of
+// values in tasks that are like the new one, where that is foretold ([Transfer] says so).
 //
 // New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that
 // no past task has or has in the other kind, and without a prior of the default.

@@ -121,6 +121,27 @@ func TestCurvesDecoded(t *testing.T) {
 	assert.ErrorContains(t, err, "curves without any")
 }
 
+// A value at the floor, which says that the end is that bad or worse, leaves a model that expects worse as it is, and
+// lowers what one expects that does not.
+func TestFlooredCurveAhead(t *testing.T) {
+	var own []curve.Curve
+	for k := range 8 {
+		y := float64(k) + 0.1*float64(k%3)
+		own = append(own, curve.Curve{Steps: []int{1}, Values: []float64{float64(k)}, End: y})
+	}
+	law := (*curve.Past)(nil).Law(1, curve.Scale{Unit: 1, Floor: -1}, own)
+	for mean, drawn := range map[float64]bool{-9: false, 5: true} {
+		a := ahead{law: curveLaw{Law: law, unit: new(curveUnit)}, mean: mean, variance: 4}
+		for _, y := range []float64{-1, -1e9} {
+			m, sd := a.end(y)
+			assert.Equal(t, drawn, m != mean, "%g where %g is expected: %g", y, mean, m)
+			assert.Equal(t, drawn, sd < 2)
+		}
+		m, _ := a.end(-0.9)
+		assert.NotEqual(t, mean, m, "above the floor")
+	}
+}
+
 // What is known ahead of a step follows from the model's measurement at the trial's point, from the
 // curves that passed the step and from the best value, and is kept until something more is told.
 func TestProspectAhead(t *testing.T) {

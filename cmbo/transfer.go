@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -388,11 +389,7 @@ func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random 
 		best = max(best, v)
 		regret += largest - best
 	}
-	order := make([]int, len(y))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(i, j int) int { return cmp.Compare(y[i], y[j]) })
+	order := stat.Order(len(y), func(i, j int) int { return cmp.Compare(y[i], y[j]) })
 	var below float64 // share of the space up to a value: its n-th power is that of n draws
 	for k, i := range order[:len(order)-1] {
 		below += share[i]

@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"math"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -13,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -41,13 +41,8 @@ func (l *learner) tell(stage string, done, total int) {
 // rank returns the place of each task in the order of their IDs, in which they are
 // grouped, so that the order they come in does not matter.
 func rank(tasks []task) []int {
-	order := make([]int, len(tasks))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(tasks[a].id, tasks[b].id) })
 	rank := make([]int, len(tasks))
-	for r, i := range order {
+	for r, i := range stat.Order(len(tasks), func(a, b int) int { return cmp.Compare(tasks[a].id, tasks[b].id) }) {
 		rank[i] = r
 	}
 	return rank

@@ -20,6 +20,16 @@ func Median(v []float64) float64 {
 	return v[n/2-1]/2 + v[n/2]/2
 }
 
+// Order returns the numbers from 0 to n-1 in the order of compare, of equals the smaller one first.
+func Order(n int, compare func(i, j int) int) []int {
+	order := make([]int, n)
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, compare)
+	return order
+}
+
 // MeanVariance returns the mean and the population variance of v, 0 for none.
 func MeanVariance(v []float64) (mean, variance float64) {
 	for _, x := range v {

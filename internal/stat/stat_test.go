@@ -1,6 +1,7 @@
 package stat
 
 import (
+	"cmp"
 	"math"
 	"testing"
 
@@ -13,6 +14,13 @@ func TestMedian(t *testing.T) {
 	assert.Equal(t, 1.5, Median([]float64{9, 1, 2, -4}))
 	assert.Equal(t, math.MaxFloat64, Median([]float64{math.MaxFloat64, math.MaxFloat64}), "the sum of the middle two overflows")
 	assert.True(t, math.IsNaN(Median(nil)))
+}
+
+func TestOrder(t *testing.T) {
+	v := []float64{3, 1, 2, 1, 3, 1}
+	assert.Equal(t, []int{1, 3, 5, 2, 0, 4}, Order(len(v), func(i, j int) int { return cmp.Compare(v[i], v[j]) }))
+	assert.Equal(t, []int{0, 4, 2, 1, 3, 5}, Order(len(v), func(i, j int) int { return cmp.Compare(v[j], v[i]) }), "of equals the smaller first")
+	assert.Empty(t, Order(0, nil))
 }
 
 func TestMeanVariance(t *testing.T) {

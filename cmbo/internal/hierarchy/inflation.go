@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 const (
@@ -75,7 +76,8 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	if told == 0 {
 		return nil, nil
 	}
-	order, y, given := falling(t.Z[:n]), make([]float64, n), make([]float64, n)
+	order := stat.Order(n, func(i, j int) int { return cmp.Compare(t.Z[j], t.Z[i]) }) // the best first
+	y, given := make([]float64, n), make([]float64, n)
 	for i, k := range order {
 		y[i] = t.Shift + t.Scale*t.Z[k]
 		if t.Noise != nil {

@@ -12,15 +12,14 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Likeness is what descriptors of tasks say of how alike the tasks are in shape, or in
-// level. The deviations of tasks t and u from the population's mean have the covariance
+// A Likeness is what descriptors of tasks say of how alike the tasks are in shape, or in level. The deviations of
+// tasks t and u from the population's mean have the covariance
 //
 //	C·((1 − ρ)·δ_tu + ρ·k(d_t, d_u)),   k(d, d') = Π_j exp(−|d_j − d'_j|/ℓ_j)
 //
-// on the grid, C being the population's and d_j a number's rank among the tasks', from 0 to 1,
-// or a choice, which is 1 from any other. A value that is missing is a draw of the tasks', of
-// which k has the mean. The level is the offset and the logarithm of the scale of a task's
-// values, which have the same covariance with that of all tasks in the place of C.
+// on the grid, C being the population's and d_j a number's rank among the tasks', from 0 to 1, or a choice, which is 1
+// from any other. A value that is missing is a draw of the tasks', of which k has the mean. The level is the offset and
+// the logarithm of the scale of a task's values, which have the same covariance with that of all tasks in the place of C.
 type Likeness struct {
 	Rho     float64
 	Names   []string  // of the descriptors that are of use
@@ -30,7 +29,6 @@ type Likeness struct {
 	of   map[string]*descriptor // all
 	task []map[string]any
 	dev  *linalg.Dense   // deviations of the tasks' means, or of their levels, a row a task
-	mean []float64       // the population's
 	chol linalg.Cholesky // of (1 − ρ)·I + ρ·K
 }
 
@@ -100,7 +98,6 @@ const (
 	relationTasks  = 200  // at most: the search is cubic
 	relationStep   = 0.01 // by which a descriptor more has to lower the mean score of the tasks
 	relationErrors = 1.6  // standard errors that a gain of the tasks has to have
-	relationAsked  = 5    // points asked for first that are judged
 )
 
 // related are the relations of tasks some of which have descriptors, nil where they say nothing, found when first
@@ -113,10 +110,8 @@ type related struct {
 
 // Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found by leaving tasks out: with
 // A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt.
-// Descriptors are added one by one as long as each is of use: see search. What they foretell may be how bad the bad
-// points are, which helps no run, so the points that they put first have to be better ones: see asked. Of an output
-// they have to foretell better which points hold a limit: see misplaced; and what they say of the tasks' levels comes
-// before what they say of shapes.
+// Descriptors are added one by one as long as each is of use: see search. Of an output what they say of the tasks'
+// levels comes before what they say of shapes.
 func (m *Model) Likeness(ctx context.Context) (*Likeness, error) {
 	shape, level, err := m.relations(ctx)
 	if level != nil {
@@ -139,30 +134,19 @@ func (m *Model) relate(ctx context.Context) (shape, level *Likeness, err error) 
 	if err != nil || len(tasks) < 3 {
 		return nil, nil, err
 	}
-	if !m.settings.Output {
-		return r.search(r.asked), nil, nil
+	if m.settings.Output {
+		l := &Likeness{of: r.of, task: r.task, dev: linalg.NewDense(len(tasks), 2, nil)}
+		for i := range tasks {
+			m.affine.deviation(l.dev.Row(i), &tasks[i])
+		}
+		level = l.search()
 	}
-	l := &Likeness{of: r.of, task: r.task, dev: linalg.NewDense(len(tasks), 2, nil)}
-	for i := range tasks {
-		m.affine.deviation(l.dev.Row(i), &tasks[i])
-	}
-	shape = r.search(func() []float64 { return r.misplaced(r, otherShape) })
-	level = l.search(func() []float64 { return l.misplaced(r, otherLevel) })
-	return shape, level, nil
-}
-
-// otherShape returns what is foretold of point j, where a task's value is f, if its deviations
-// are dev and foretold with errors off.
-func otherShape(j int, f float64, _, off []float64) float64 { return f - off[j] }
-
-// otherLevel returns the same of a task's level: (a' + s'·f − a)/s.
-func otherLevel(_ int, f float64, dev, off []float64) float64 {
-	return math.Exp(-off[1])*f - off[0]*math.Exp(-dev[1])
+	return r.search(), level, nil
 }
 
 // gather returns the deviations and descriptors of the tasks that have any, or of a sample of them.
 func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err error) {
-	r = &Likeness{mean: m.pop.Mean, of: make(map[string]*descriptor)}
+	r = &Likeness{of: make(map[string]*descriptor)}
 	for _, t := range m.tasks {
 		if len(t.Context) > 0 {
 			tasks = append(tasks, t)
@@ -201,8 +185,8 @@ func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err erro
 
 // search finds the descriptors that are of use, with their lengths and ρ: those with the least sum of ln(1 + e²/s²)
 // over the tasks left out, e² being a task's squared error and s² the mean of the squared deviations, so that no task
-// that is unlike all others decides alone. They have to gain something in that, and in what counts in a run.
-func (r *Likeness) search(counts func() []float64) *Likeness {
+// that is unlike all others decides alone. They have to gain something in that.
+func (r *Likeness) search() *Likeness {
 	var squares linalg.Sym
 	squares.Gram(r.dev)
 	n := len(r.task)
@@ -253,7 +237,7 @@ func (r *Likeness) search(counts func() []float64) *Likeness {
 		unexplained += math.Expm1(best[i]) / float64(n)
 	}
 	r.Gain = 1 - unexplained
-	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) || !surely(counts()) {
+	if _, err := r.chol.FactorizeJitter(mixed(base, r.Rho), gaussian.MaxJitter); err != nil || !surely(gain) {
 		return nil
 	}
 	return r
@@ -268,72 +252,6 @@ func surely(gain []float64) bool {
 		square += v * v / n
 	}
 	return mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/(n-1))
-}
-
-// errors returns what the others leave of the deviation of each task, left out, as error, and
-// of its variance, on average over the tasks.
-func (r *Likeness) errors() (out *linalg.Dense, remaining float64) {
-	var inverse linalg.Sym
-	r.chol.InverseTo(&inverse)
-	n, g := r.dev.Dims()
-	out = linalg.NewDense(n, g, nil)
-	for t := range n {
-		remaining += 1 / inverse.At(t, t) / float64(n)
-		for u := range n {
-			linalg.Axpy(out.Row(t), inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
-		}
-	}
-	return out, remaining
-}
-
-// values returns those of a task on the grid, in its scaled units.
-func (r *Likeness) values(t int) []float64 {
-	f := slices.Clone(r.mean)
-	linalg.Axpy(f, 1, r.dev.Row(t))
-	return f
-}
-
-// asked returns, for each task left out, by how much the best of the points of the grid that the others put first is
-// better than that of the points of the largest means, on average over one to some points.
-func (r *Likeness) asked() []float64 {
-	first := func(foretold, truth []float64) (sum float64) {
-		order := falling(foretold)
-		best := math.Inf(-1)
-		for _, j := range order[:min(relationAsked, len(order))] {
-			best = max(best, truth[j])
-			sum += best / relationAsked
-		}
-		return sum
-	}
-	gain := make([]float64, len(r.task))
-	off, _ := r.errors()
-	for t := range gain {
-		truth := r.values(t)
-		foretold := slices.Clone(truth)
-		linalg.Axpy(foretold, -1, off.Row(t))
-		gain[t] = first(foretold, truth) - first(r.mean, truth)
-	}
-	return gain
-}
-
-// misplaced returns, for each task left out, by how much the others lower the share of limits
-// on whose other side a point is foretold, on average over the points of the grid. Limits may
-// lie anywhere among the task's values, which are of shapes; said is otherShape or otherLevel.
-func (r *Likeness) misplaced(shapes *Likeness, said func(j int, f float64, dev, off []float64) float64) []float64 {
-	gain := make([]float64, len(r.task))
-	off, _ := r.errors()
-	for t := range gain {
-		f := shapes.values(t)
-		limits := descriptor{values: slices.Sorted(slices.Values(f))}
-		share := func(off []float64) (sum float64) {
-			for j, v := range f {
-				sum += math.Abs(limits.place(said(j, v, r.dev.Row(t), off))-limits.place(v)) / float64(len(f))
-			}
-			return sum
-		}
-		gain[t] = share(r.dev.Row(t)) - share(off.Row(t))
-	}
-	return gain
 }
 
 // gram returns a matrix of similarities times that of a descriptor.
@@ -402,23 +320,30 @@ func (r *Likeness) at(mean []float64, task map[string]any) *moved {
 	return out
 }
 
-// affineOf returns what the descriptors make of what is believed of offset and scale. ρ is chosen
-// by what it foretells, not by how far off that is: what is left of the variances is as much as the
-// errors of the tasks left out are of their deviations, with one imagined task more that the others
-// say nothing of, and in proportion to what is left for this task by the model.
+// affineOf returns what the descriptors make of what is believed of offset and scale. ρ is chosen by what it foretells,
+// not by how far off that is: what is left of the variances is as much as the errors of the tasks left out are of their
+// deviations, with one imagined task more that the others say nothing of, and in proportion to what is left for this
+// task by the model.
 func (r *Likeness) affineOf(p affinePrior, task map[string]any) affinePrior {
 	at := r.at([]float64{0, 0}, task)
-	off, usual := r.errors()
-	var remaining [2]float64
-	for c := range remaining {
-		var errors, all float64
-		n := float64(len(r.task))
-		for t := range r.task {
-			errors += off.At(t, c) * off.At(t, c)
-			all += r.dev.At(t, c) * r.dev.At(t, c)
+	var inverse linalg.Sym
+	r.chol.InverseTo(&inverse)
+	var usual float64 // what is left of the variance of a task left out, on average
+	var errors, all, remaining [2]float64
+	n := float64(len(r.task))
+	for t := range r.task {
+		usual += 1 / inverse.At(t, t) / n
+		off := make([]float64, 2)
+		for u := range r.task {
+			linalg.Axpy(off, inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
 		}
-		if remaining[c] = 1; all > 0 { // else all are alike as it is
-			remaining[c] = min((errors/all*n+1)/(n+1)*at.factor/usual, 1)
+		for c, d := range r.dev.Row(t) {
+			errors[c], all[c] = errors[c]+off[c]*off[c], all[c]+d*d
+		}
+	}
+	for c := range remaining {
+		if remaining[c] = 1; all[c] > 0 { // else all are alike as it is
+			remaining[c] = min((errors[c]/all[c]*n+1)/(n+1)*at.factor/usual, 1)
 		}
 	}
 	return p.moved([2]float64(at.mean), remaining)

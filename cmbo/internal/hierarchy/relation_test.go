@@ -153,25 +153,6 @@ func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Likeness 
 	return r
 }
 
-// bestOf is the mean of the best true values of the first one to five points of a prediction.
-func bestOf(t *testing.T, foretold, truth []float64) (mean float64) {
-	t.Helper()
-	left := append([]float64(nil), foretold...)
-	best := math.Inf(-1)
-	for range 5 {
-		at := 0
-		for j, v := range left {
-			if v > left[at] {
-				at = j
-			}
-		}
-		left[at] = math.Inf(-1)
-		best = max(best, truth[at])
-		mean += best / 5
-	}
-	return mean
-}
-
 // A task left out has the error of the joint Gaussian of all others.
 func TestLeftOut(t *testing.T) {
 	r := rng.Stream(2, t.Name())
@@ -187,9 +168,7 @@ func TestLeftOut(t *testing.T) {
 	k = rel.gram(rel.gram(k, "h", 1), "kind", 1)
 	var squares linalg.Sym
 	squares.Gram(rel.dev)
-	scores, asked := leftOut(k, 0.7, &squares, 0.3), rel.asked()
-	a := mixed(k, 0.7)
-	gains := 0
+	scores, a := leftOut(k, 0.7, &squares, 0.3), mixed(k, 0.7)
 	for out := range n {
 		others, cross := linalg.NewSym(n-1, nil), make([]float64, n-1)
 		at := func(i int) int { return i + min(1, max(0, i-out+1)) }
@@ -201,28 +180,15 @@ func TestLeftOut(t *testing.T) {
 		}
 		w, _ := solve(t, others, cross)
 		var sse float64
-		truth, foretold := make([]float64, m.grid.len()), make([]float64, m.grid.len())
 		for p := range m.grid.len() {
 			e := rel.dev.At(out, p)
 			for i := range w {
 				e -= w[i] * rel.dev.At(at(i), p)
 			}
 			sse += e * e
-			truth[p] = m.pop.Mean[p] + rel.dev.At(out, p)
-			foretold[p] = truth[p] - e
-		}
-		gain := bestOf(t, foretold, truth) - bestOf(t, m.pop.Mean, truth)
-		assert.InDelta(t, gain, asked[out], 1e-6, "task %d", out)
-		if gain != 0 {
-			gains++
 		}
 		assert.InDelta(t, math.Log1p(sse/0.3), scores[out], 1e-9, "task %d", out)
 	}
-	require.Greater(t, gains, 1)
-
-	// Fewer points than are asked for are all of them.
-	few := learn(t, described(7), uniform(r, 3, 2), testSettings(2))
-	require.Len(t, relationOf(t, few, 0.7, "h").asked(), 7)
 }
 
 // TestSurely: gains are no chance if their mean is more than 1.6 of its standard errors above 0.
@@ -236,11 +202,9 @@ func TestSurely(t *testing.T) {
 }
 
 // TestSearch: a descriptor is taken that lowers the mean score of the tasks by a step, the first
-// of equal ones, at a length and a share that were tried; not by what tasks gain by chance, however
-// sure what counts in a run is.
+// of equal ones, at a length and a share that were tried; not by what tasks gain by chance.
 func TestSearch(t *testing.T) {
 	r := rng.Stream(11, t.Name())
-	sure := func() []float64 { return []float64{1, 1} }
 	tasks := described(40)
 	for i := range tasks {
 		tasks[i].Context["again"] = tasks[i].Context["h"]
@@ -251,14 +215,10 @@ func TestSearch(t *testing.T) {
 	m := learn(t, tasks, uniform(r, 25, 2), testSettings(2))
 	rel, _, err := m.gather(ctx)
 	require.NoError(t, err)
-	require.Same(t, rel, rel.search(sure))
+	require.Same(t, rel, rel.search())
 	require.ElementsMatch(t, []string{"again", "kind"}, rel.Names)
 	require.Subset(t, relationLengths, rel.Lengths)
 	require.Contains(t, relationRhos, rel.Rho)
-	require.Nil(t, func() *Likeness {
-		r, _, _ := m.gather(ctx)
-		return r.search(func() []float64 { return []float64{1, -1} })
-	}())
 	testutil.SkipShort(t, "it counts deals at random")
 	m = learn(t, described(40), uniform(r, 10, 2), testSettings(2))
 	said := 0
@@ -266,7 +226,7 @@ func TestSearch(t *testing.T) {
 		dealt, _, err := m.gather(ctx)
 		require.NoError(t, err)
 		r.Shuffle(len(dealt.task), func(i, j int) { dealt.task[i], dealt.task[j] = dealt.task[j], dealt.task[i] })
-		if dealt.search(sure) != nil {
+		if dealt.search() != nil {
 			said++
 		}
 	}
@@ -343,33 +303,6 @@ func TestRelationFinds(t *testing.T) {
 		}
 	}
 	require.LessOrEqual(t, said, 2, "of 20 deals at random")
-}
-
-// A descriptor that foretells how bad the bad points are, and nothing of the best ones, is of
-// no use.
-func TestRelationOfBadPoints(t *testing.T) {
-	for _, bad := range []bool{false, true} {
-		tasks := makeTasks(37, 40, 12, 2, 0, 1)
-		for i := range tasks {
-			r := rng.Stream(37, "described", uint64(i))
-			h := r.Float64()
-			y := make([]float64, len(tasks[i].Z))
-			for j := range y {
-				x := tasks[i].X.Row(j)
-				at := 0.3
-				if !bad {
-					at = h // where the hill is
-				}
-				y[j] = 4*math.Exp(-8*(x[0]-0.2)*(x[0]-0.2)-8*(x[1]-at)*(x[1]-at)) + 8*h*max(x[0]-0.5, 0)*math.Cos(6*x[1]) + 0.02*r.NormFloat64()
-			}
-			tasks[i] = scaled(tasks[i].ID, tasks[i].X, y)
-			tasks[i].Context = map[string]any{"h": h}
-		}
-		m := learn(t, tasks, uniform(rng.Stream(6, t.Name()), 40, 2), testSettings(2))
-		rel, err := m.Likeness(ctx)
-		require.NoError(t, err)
-		require.Equal(t, bad, rel == nil)
-	}
 }
 
 // No descriptor, too few tasks and useless descriptors leave the model as it is; a name or a
@@ -458,8 +391,8 @@ func outputSettings() Settings {
 	return s
 }
 
-// Of an output a level that follows a descriptor is found, one that does not is not, nor one
-// that makes no difference to any limit; the objective's is not looked at.
+// Of an output a level that follows a descriptor is found, and one that does not is not; the
+// objective's is not looked at.
 func TestLevel(t *testing.T) {
 	r := rng.Stream(7, t.Name())
 	z := uniform(r, 25, 2)
@@ -472,9 +405,6 @@ func TestLevel(t *testing.T) {
 	rel, err := m.Likeness(ctx)
 	require.NoError(t, err)
 	require.Equal(t, level.Gain, rel.Gain)
-	_, level, err = learn(t, leveled(20, 1e-9), z, outputSettings()).relations(ctx)
-	require.NoError(t, err)
-	require.Nil(t, level)
 	_, level, err = learn(t, leveled(20, 1), z, testSettings(2)).relations(ctx)
 	require.NoError(t, err)
 	require.Nil(t, level)
@@ -569,42 +499,6 @@ func TestLevelAgainstJoint(t *testing.T) {
 	}
 	m.affine.logScaleVar = 1.02 * minScaleVariance
 	assert.Equal(t, minScaleVariance, rel.affineOf(m.affine, target).logScaleVar)
-
-	// Foretold without any deviation a shape is the mean, a level that of all tasks.
-	assert.Equal(t, 2.0, otherShape(1, 5, []float64{0, 3}, []float64{0, 3}))
-	a0, s0, d := 3.0, 2.0, []float64{0.7, -0.4}
-	level := func(a, s, f float64) float64 { return a + s*f }
-	for _, off := range [][]float64{d, {0.2, 0.3}, {0, 0}} {
-		foretold := level(a0+s0*(d[0]-off[0]), s0*math.Exp(d[1]-off[1]), 1.3)
-		assert.InDelta(t, foretold, level(a0+s0*d[0], s0*math.Exp(d[1]), otherLevel(0, 1.3, d, off)), 1e-12)
-	}
-
-	// The points that errors put on the other side of limits are counted.
-	shapes := relationOf(t, m, 0.7, "h")
-	said := func(j int, f float64, dev, off []float64) float64 { return f - off[1] + 0.3*dev[0]*off[0]*float64(j%3) }
-	off, _ := rel.errors()
-	gains := 0
-	for k, gain := range rel.misplaced(shapes, said) {
-		f := shapes.values(k)
-		wrong := func(off []float64) (share float64) {
-			for j, v := range f {
-				for _, limit := range f {
-					if at := said(j, v, rel.dev.Row(k), off); (at < limit) != (v < limit) {
-						share += 0.5
-					}
-					if at := said(j, v, rel.dev.Row(k), off); (at <= limit) != (v <= limit) {
-						share += 0.5
-					}
-				}
-			}
-			return share / float64(len(f)*len(f))
-		}
-		assert.InDelta(t, wrong(rel.dev.Row(k))-wrong(off.Row(k)), gain, 1e-12)
-		if gain != 0 {
-			gains++
-		}
-	}
-	assert.Greater(t, gains, 3)
 
 	// Where the others only mislead nothing is known better than without them.
 	for i := range n {

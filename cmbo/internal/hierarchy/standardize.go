@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"cmp"
 	"math"
 	"slices"
 )
@@ -26,16 +25,6 @@ func CommonScale(tasks []Task) (mean, sd float64) {
 		return 0, 1
 	}
 	return mean, sd
-}
-
-// falling returns the indices of values, the largest first, of equals the first.
-func falling(values []float64) []int {
-	order := make([]int, len(values))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(values[b], values[a]) })
-	return order
 }
 
 // Standardize returns the tasks with mean taken off their values, which are then divided by sd.

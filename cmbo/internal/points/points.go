@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -142,10 +143,5 @@ func Sample(x *linalg.Dense, n int, seed uint64, label string) *linalg.Dense {
 // Sorted returns the rows of x in the order of their first coordinates, those of
 // equal ones in that of their second, and so on.
 func Sorted(x *linalg.Dense) *linalg.Dense {
-	rows := make([]int, Len(x))
-	for i := range rows {
-		rows[i] = i
-	}
-	slices.SortStableFunc(rows, func(a, b int) int { return slices.Compare(x.Row(a), x.Row(b)) })
-	return Pick(x, rows)
+	return Pick(x, stat.Order(Len(x), func(a, b int) int { return slices.Compare(x.Row(a), x.Row(b)) }))
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // Policy says how values are scaled: see YPolicy of package cmbo.
@@ -98,11 +99,7 @@ func Fit(p Policy, y []float64) Values {
 // scores by least squares: a rank transform has no scale of its own.
 func (s *Values) copula(y []float64) {
 	n := len(y)
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
+	order := stat.Order(n, func(a, b int) int { return cmp.Compare(y[a], y[b]) })
 	clip := 0.5
 	if n > 1 {
 		clip = 1 / (4 * math.Pow(float64(n), 0.25) * math.Sqrt(math.Pi*math.Log(float64(n))))
