@@ -46,7 +46,7 @@ func hedgePrior(t testing.TB) (*cmbo.Space, *cmbo.Prior) {
 // Who chooses follows from the number of evaluations without an improvement and from the mass
 // of what transfers: while a trusted past was confirmed by one of the last four, the model
 // always does; afterwards every tenth point is another judge's, and the two others take turns.
-// If the past is doubted every second one is chosen by its distance.
+// If the past is doubted, or five proposals only equalled the best, every second one is chosen by its distance.
 func TestHedgeShares(t *testing.T) {
 	s, p := hedgePrior(t)
 	like := bump([]float64{0.25, 0.3})
@@ -55,10 +55,11 @@ func TestHedgeShares(t *testing.T) {
 		"honest":   func(x []float64) float64 { return 100 + 7*like(x) },
 		"negated":  func(x []float64) float64 { return -100 - 7*like(x) },
 		"mirrored": func(x []float64) float64 { return 100 - 7*like(x) },
+		"capped":   func(x []float64) float64 { return 100 + 7*min(like(x), 0.8) },
 		"downhill": func([]float64) float64 { n--; return float64(n) },
 	} {
 		o := newOptimizer(t, s, cmbo.WithPrior(p))
-		stalled, doubted := 0, 0
+		stalled, doubted, ties := 0, 0, 0
 		best := 0.0
 		count := make(map[string]int)
 		for i := range 30 {
@@ -71,7 +72,7 @@ func TestHedgeShares(t *testing.T) {
 				}
 			}
 			after, every, turns := 4, 10, []string{byDistance, withoutPast}
-			if max(upright, reversed) < 0.8 {
+			if max(upright, reversed) < 0.8 || ties >= 5 {
 				turns = turns[:1]
 				after, every = 1, 2
 				if i > 0 {
@@ -88,19 +89,62 @@ func TestHedgeShares(t *testing.T) {
 			count[want]++
 			y := f(trial.X)
 			require.NoError(t, o.Tell(trial.ID, y))
-			if i == 0 || y > best {
-				best, stalled = y, 0
-			} else {
-				stalled++
+			if stalled++; i == 0 || y > best {
+				best, stalled, ties = y, 0, 0
+			} else if y == best {
+				ties++
+			}
+			if name == "capped" && i < 4 { // which no proposal brought
+				x := []float64{0.25, float64(i+1) / 8}
+				require.NoError(t, o.Observe(x, f(x)))
 			}
 		}
 		require.Positive(t, count[byDistance], name)
-		if name == "downhill" {
-			require.Greater(t, doubted, 20)
+		if name == "downhill" || name == "capped" {
+			require.Greater(t, doubted, 15)
 		} else { // a past that is upside down is trusted once the run knows it
 			require.Positive(t, count[withoutPast], name)
 			require.LessOrEqual(t, doubted, map[string]int{"honest": 0, "negated": 2, "mirrored": 8}[name], name)
 		}
+	}
+}
+
+// A past of fewer values than the run has, from five on, that is doubted is hedged as none would be, every fifth time after
+// four in vain, and one that is trusted as any other.
+func TestHedgeOutgrown(t *testing.T) {
+	s, _ := grid(t, 9)
+	task := family(1, 4)
+	p := learn(t, s, task)
+	best, n := bump([]float64{0.25, 0.3}), 0.0
+	for name, f := range map[string]func(x []float64) float64{
+		"honest": func(x []float64) float64 { return 100 + 7*best(x) }, "downhill": func([]float64) float64 { n--; return n },
+	} {
+		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		stalled, top, trusted := 0, math.Inf(-1), 0
+		for i := range 24 {
+			when, upright, reversed := [2]int{1, 2}, 0.0, 0.0
+			for _, h := range transferOf(t, o).Hypotheses {
+				if h.Level != cmbo.LevelNone {
+					upright, reversed = upright+h.Mass-h.Reversed, reversed+h.Reversed
+				}
+			}
+			if max(upright, reversed) >= 0.8 {
+				trusted++
+				when = [2]int{4, 10}
+			} else if i > 4 {
+				when = [2]int{4, 5}
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			chosen := judgeOf(t, o, trial.ID) != byModel
+			require.Equal(t, stalled >= when[0] && (stalled-when[0])%when[1] == 0, chosen, "%s, question %d, %d in vain, %v", name, i, stalled, when)
+			y := f(trial.X)
+			require.NoError(t, o.Tell(trial.ID, y))
+			if stalled++; y > top {
+				top, stalled = y, 0
+			}
+		}
+		require.Equal(t, name == "honest", trusted > 12, "%s: %d of 24 trusted", name, trusted)
 	}
 }
 

@@ -23,11 +23,12 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 			far = r.best(y, make([]float64, len(y)))
 		}
 		y = scaling.RaiseBelow(y, far, r.Model.affine.wide())
-		if err := r.fitOwn(ctx, x, y, given); err != nil {
+		r.low = r.Model.lowOf(y, r.best(y, given))
+		seen, variances := r.low.Compress(y, given)
+		if err := r.fitOwn(ctx, x, y, given, seen); err != nil {
 			return err
 		}
-		r.low = r.Model.lowOf(y, r.best(y, given))
-		y, given = r.low.Compress(y, given)
+		y, given = seen, variances
 	}
 	if u := r.unitFor(y); u != r.u || !r.continues(x, y, given) {
 		r.reset()
@@ -111,7 +112,6 @@ func (r *Run) revalue(y []float64) {
 		r.y[i], r.z[i] = y[i], y[i]/r.u
 	}
 	r.weighed = false
-	r.forgetPending()
 	r.restart()
 }
 

@@ -18,11 +18,12 @@ const leastOwn = 5
 
 // fitOwn gives the process specific to the target lengths, and values the share of noise, as a run without a past fits
 // them to values, raised so that penalties say no more here than elsewhere, once these are more than Outgrow times those
-// of all past tasks: such a past says less of both than the run itself. With lengths likely of any function a run in a
-// dozen coordinates would find no more than random search, and with the noise of a few values end short of the best
-// point (TestSmallPast).
-func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given []float64) error {
+// of all past tasks, which then say less of both than the run does. With lengths likely of any function a run in a dozen
+// coordinates would find no more than random search, and with the noise of a few values end short of the best point
+// (TestSmallPast). Of values as they are seen, low ones closer together, noise is a larger share.
+func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given, seen []float64) error {
 	var params []float64
+	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
 	if at := r.s.Outgrow; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
 		if r.own == nil {
 			_, dim := x.Dims()
@@ -32,20 +33,19 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given []float64) e
 		if err := r.own.Fit(ctx, &space.Data{X: x, Y: z, NoiseVariance: variances, Raw: y, RawNoiseVariance: given}); err != nil {
 			return err
 		}
-		_, params = r.own.Fitted()
+		n, fitted := r.own.Fitted()
+		k := r.own.Kernel()
+		of := k.Eval(x.Row(0), x.Row(0))
+		if shape = kernel.Scale(1/of, k); r.learned {
+			closer := scaling.Fit(scaling.ZScore, seen[:n]).Scale / scaling.Fit(scaling.ZScore, y[:n]).Scale
+			noise = r.own.NoiseVariance() / of * variance / closer / closer
+		}
+		params = append(slices.Clone(fitted), noise)
 	}
 	if slices.Equal(params, r.ownParams) {
 		return nil
 	}
 	r.reset()
-	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
-	if params != nil {
-		k := r.own.Kernel()
-		of := k.Eval(x.Row(0), x.Row(0))
-		if shape = kernel.Scale(1/of, k); r.learned {
-			noise = r.own.NoiseVariance() / of * variance
-		}
-	}
 	r.ownParams, r.specific = params, kernel.Scale(variance, shape)
 	for _, k := range r.all {
 		k.noise = cmp.Or(k.ownNoise, noise)

@@ -77,3 +77,39 @@ func TestOwnLengthsOfFewValues(t *testing.T) {
 		require.Equal(t, n+1 >= leastOwn, run.ownParams != nil)
 	}
 }
+
+// Where differences between low values are smaller, the noise of values near the best is what it is of values as they
+// are, by the first ones, to which it was fitted, and lengths are those of values as they are.
+func TestOwnNoiseOfLowValues(t *testing.T) {
+	s, tasks := DefaultSettings(2), makeTasks(3, 1, 9, 2, 0, 1)
+	z, _ := scaling.CompressLow(tasks[0].Z, nil)
+	tasks[0] = scaled("low", tasks[0].X, z)
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
+	r := rng.Stream(4, t.Name())
+	x, y := uniform(r, 34, 2), make([]float64, 34)
+	for i := range y {
+		y[i] = math.Sin(9*x.Row(i)[0]) - 9*max(x.Row(i)[1]-0.5, 0) + 0.1*r.NormFloat64()
+	}
+	steps := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	for n := 8; n <= len(y); n += 2 {
+		head := x.View(0, 0, n, 2)
+		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, s.Seed)
+		require.NoError(t, steps.Fit(ctx, &head, y[:n], nil, nil))
+		require.NoError(t, once.Fit(ctx, &head, y[:n], nil, nil))
+		require.Equal(t, once.NoiseVariance(), steps.NoiseVariance(), "%d values", n)
+		if require.Equal(t, n > 9, steps.Outgrown()); n <= 9 {
+			continue
+		}
+		raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
+		z, _ = scaling.ZScore.Scale(raised, nil)
+		require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
+		seen, _ := steps.low.Compress(raised, nil)
+		count := gp.RefitCount(n)
+		closer := deviation(seen[:count]) / deviation(raised[:count])
+		require.Less(t, closer, 0.8)
+		k := plain.Kernel().AppendParams(nil)
+		require.InEpsilon(t, plain.NoiseVariance()/math.Exp(k[0])*m.specificVariance(), steps.all[0].noise*closer*closer, 1e-9, "%d values", n)
+		got := steps.specific.AppendParams(nil)
+		require.InDeltaSlice(t, k[1:], got[len(got)-len(k)+1:], 1e-12)
+	}
+}
