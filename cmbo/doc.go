@@ -65,5 +65,6 @@
 //
 // With K tasks of n observations, I index points, t observations of the run and N candidates: the
 // hierarchical prior takes O(K (n³ + n I) + I³) for each of 16 steps of EM, and an Ask O(h t N) on
-// a list and O(h t² N) at new candidates for the h hypotheses that matter, at most three.
+// a list and O(h t² N) at new candidates for the h hypotheses that matter, at most three, or twelve
+// where points were measured again and noise may be louder than the past's.
 package cmbo

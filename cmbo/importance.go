@@ -5,6 +5,8 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // An Importance is how much of what the model says of the space follows from a parameter.
@@ -67,13 +69,7 @@ func shares(a, b [][]float64, f func(rows [][]float64) ([]float64, error)) (firs
 		return nil, nil, err
 	}
 	n := float64(len(a))
-	var mean, variance float64
-	for i := range fa {
-		mean += (fa[i] + fb[i]) / (2 * n)
-	}
-	for i := range fa {
-		variance += ((fa[i]-mean)*(fa[i]-mean) + (fb[i]-mean)*(fb[i]-mean)) / (2 * n)
-	}
+	_, variance := stat.MeanVariance(slices.Concat(fa, fb))
 	dim := len(a[0])
 	first, total = make([]float64, dim), make([]float64, dim)
 	if !(variance > 0) {
@@ -89,11 +85,8 @@ func shares(a, b [][]float64, f func(rows [][]float64) ([]float64, error)) (firs
 		if err != nil {
 			return nil, nil, err
 		}
-		var with, without float64 // half the mean squares of what the others, and of what k makes
-		for i := range fm {
-			with += (fb[i] - fm[i]) * (fb[i] - fm[i]) / (2 * n)
-			without += (fa[i] - fm[i]) * (fa[i] - fm[i]) / (2 * n)
-		}
+		// Half the mean squares of what the others, and of what k makes.
+		with, without := linalg.SqDist(fb, fm)/(2*n), linalg.SqDist(fa, fm)/(2*n)
 		first[k] = max(1-with/variance, 0)
 		total[k] = min(max(without/variance, first[k]), 1)
 	}

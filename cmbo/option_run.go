@@ -36,8 +36,9 @@ func WithAcquisition(f acq.Func) Option {
 
 // WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled
 // units: of values after the y policy, for the hierarchical prior of the past tasks' scaled values.
-// By default it is [Prior.NoiseVariance], but for the hypothesis of no transfer beside a noisy past, and
-// fitted where there is no prior or one of fewer values than the run. Variances given with single observations win.
+// By default it is [Prior.NoiseVariance], but for the hypothesis of no transfer beside a noisy past; where points are
+// measured again up to a thousand times as much, and the tasks' variance, if their values show it; and fitted where there
+// is no prior or one of fewer values than the run. Variances given with single observations win.
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		c.noise = v

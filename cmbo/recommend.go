@@ -17,7 +17,8 @@ type Recommendation struct {
 	X []float64
 	// Mean and SD are what the model makes of the noise-free objective there, in the user's units, NaN before the values
 	// have a scale ([Optimizer.Predict]), and Values is the number of values told of it. With a prior, noise that is not
-	// given ([WithNoise]) is that of past tasks: of a few rows each they mostly show too little, and SD is too small.
+	// given ([WithNoise]) is that of past tasks: of a few rows each they mostly show too little, and SD is too small unless
+	// points were measured again ([Optimizer.Enqueue]), which shows up to a thousand times as much, and the tasks' variance.
 	Mean, SD float64
 	Values   int
 	// Quantiles are those of the same as Mean and SD; NaN likewise.
@@ -72,22 +73,18 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err := o.fit(ctx, d); err != nil {
 			return r, err
 		}
-		x := points.Pick(present.h.Encoded(present.h.Observations), at)
-		mean, sd := make([]float64, len(at)), make([]float64, len(at))
-		worth := mean
-		if present.hasScale(d) {
-			if err := o.model.Predict(ctx, mean, sd, x); err != nil {
-				return r, err
-			}
-			o.model.widen(sd)
-			worth = present.withOwn(d, values, mean)
-		}
-		best := slices.Index(worth, slices.Max(worth))
 		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
-		r.X, r.Values = point(best), len(values[best])
-		if !present.hasScale(d) {
+		if r.X, r.Values = point(0), len(values[0]); !present.hasScale(d) {
 			return r, nil
 		}
+		mean, sd, err := o.model.predict(ctx, points.Pick(present.h.Encoded(present.h.Observations), at))
+		if err != nil {
+			return r, err
+		}
+		o.model.widen(sd)
+		worth := present.withOwn(d, values, mean)
+		best := slices.Index(worth, slices.Max(worth))
+		r.X, r.Values = point(best), len(values[best])
 		b := o.model.belief(&o.config, &scale, mean[best], sd[best])
 		r.Mean, r.SD = b.moments()
 		r.Quantiles = b.quantiles()
@@ -100,34 +97,30 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 
 // pointsHolding returns, for each point evaluated whose outputs hold all limits on the mean, its observations.
 func (o *draft) pointsHolding() (values [][]int) {
-	of := make(map[string][]int)
-	var keys []string
+	place := make(map[string]int)
 	for i, ob := range o.h.Observations {
 		key := points.Key(ob.X)
-		if of[key] == nil {
-			keys = append(keys, key)
+		if _, known := place[key]; !known {
+			place[key], values = len(values), append(values, nil)
 		}
-		of[key] = append(of[key], i)
+		values[place[key]] = append(values[place[key]], i)
 	}
-	for _, key := range keys {
+	return slices.DeleteFunc(values, func(of []int) bool {
 		holds := true
 		for _, out := range o.config.outputs {
 			if !out.Limited() {
 				continue
 			}
 			var sum, n float64
-			for _, i := range of[key] {
+			for _, i := range of {
 				if v, ok := o.h.Observations[i].Outputs[out.Name]; ok {
 					sum, n = sum+v, n+1
 				}
 			}
 			holds = holds && out.Beyond(sum/n) == 0 // which is NaN where none was told
 		}
-		if holds {
-			values = append(values, of[key])
-		}
-	}
-	return values
+		return !holds
+	})
 }
 
 // withOwn returns the means of points with what each has of its own: a model takes for noise

@@ -276,3 +276,49 @@ func TestRecommendRegret(t *testing.T) {
 		}
 	}
 }
+
+// Where points are measured again the intervals of what is recommended hold the truth, ten times as noisy as the past.
+func TestRecommendRepeats(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	held, problems := 0, 12
+	for k := range problems {
+		r := rng.Stream(uint64(k), t.Name())
+		task := func() func(x float64) float64 {
+			at := 0.5 + 0.05*r.NormFloat64()
+			return func(x float64) float64 { return 1 - 8*(x-at)*(x-at) }
+		}
+		var past []Task
+		for i := range 6 {
+			f, one := task(), Task{ID: fmt.Sprint(i)}
+			for range 10 {
+				x := r.Float64()
+				one.X, one.Y = append(one.X, []float64{x}), append(one.Y, f(x)+0.03*r.NormFloat64())
+			}
+			past = append(past, one)
+		}
+		prior, err := Learn(ctx, s, past)
+		require.NoError(t, err)
+		o, err := New(s, WithPrior(prior))
+		require.NoError(t, err)
+		f := task()
+		for i := range 12 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])+0.3*r.NormFloat64()))
+			if i >= 6 {
+				rec, err := o.Recommend(ctx)
+				require.NoError(t, err)
+				require.NoError(t, o.Enqueue(rec.Again))
+			}
+		}
+		rec, err := o.Recommend(ctx)
+		require.NoError(t, err)
+		if y := f(rec.X[0]); rec.Quantiles.Low <= y && y <= rec.Quantiles.High {
+			held++
+		}
+	}
+	t.Logf("%d of %d intervals", held, problems)
+	assert.GreaterOrEqual(t, held, 8)
+}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
@@ -21,6 +22,9 @@ const leastOwn = 5
 // of all past tasks, which then say less of both than the run does. With lengths likely of any function a run in a dozen
 // coordinates would find no more than random search, and with the noise of a few values end short of the best point
 // (TestSmallPast). Of values as they are seen, low ones closer together, noise is a larger share.
+//
+// Until then values of points that were measured again tell noise from what no hypothesis follows, so that it may be
+// louder than the past's. Less is not thought of: intervals would hold fewer of the values that a run asks for.
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given, seen []float64) error {
 	var params []float64
 	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
@@ -42,15 +46,44 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given, seen []floa
 		}
 		params = append(slices.Clone(fitted), noise)
 	}
-	if slices.Equal(params, r.ownParams) {
+	repeats := r.learned && params == nil && repeated(x, given)
+	if repeats == r.repeats && slices.Equal(params, r.ownParams) {
 		return nil
 	}
 	r.reset()
-	r.ownParams, r.specific = params, kernel.Scale(variance, shape)
-	for _, k := range r.all {
-		k.noise = cmp.Or(k.ownNoise, noise)
-	}
+	r.ownParams, r.specific, r.repeats = params, kernel.Scale(variance, shape), repeats
+	r.setMembers(noise)
 	return nil
+}
+
+// repeated reports whether a point has several values without a noise of their own.
+func repeated(x *linalg.Dense, given []float64) bool {
+	values, at := 0, make(map[string]bool)
+	for i, v := range given {
+		if v == 0 {
+			values++
+			at[points.Key(x.Row(i))] = true
+		}
+	}
+	return values > len(at)
+}
+
+// setMembers makes the members, for values with that noise variance unless a hypothesis has its own.
+func (r *Run) setMembers(noise float64) {
+	times := []float64{1}
+	for _, by := range r.s.Louder {
+		if r.repeats && by*noise <= r.s.NoiseRange[1] {
+			times = append(times, by)
+		}
+	}
+	r.all = nil
+	for _, h := range r.Model.hypotheses(&r.s) {
+		of := h.about()
+		for _, by := range times {
+			log, noise := math.Log(of.prior/float64(len(times))), by*cmp.Or(of.ownNoise, noise)
+			r.all = append(r.all, &member{hypothesis: h, facts: of, log: log, noise: noise})
+		}
+	}
 }
 
 // Outgrown reports whether the run has so many more values than its past that lengths and noise are its own: see fitOwn.

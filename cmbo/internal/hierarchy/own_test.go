@@ -113,3 +113,55 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 		require.InDeltaSlice(t, k[1:], got[len(got)-len(k)+1:], 1e-12)
 	}
 }
+
+// Values of points that were measured again, their noise not given, tell how loud it is: each hypothesis comes with the
+// past's noise and louder ones, which are as likely. All values told at once, or one by one, are the same; where no point
+// is measured again, or the noise is known, nothing is weighed.
+func TestLouder(t *testing.T) {
+	m := learn(t, makeTasks(3, 6, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	s, base, r := m.Settings(), m.Base().NoiseVariance, rng.Stream(4, t.Name())
+	x, y := uniform(r, 20, 2), make([]float64, 20)
+	for i := range y {
+		if i >= 12 {
+			copy(x.Row(i), x.Row(i-8))
+		}
+		y[i] = family(r, x.Row(i), 1) + 0.5*r.NormFloat64()
+	}
+	steps := NewRun(m, s, math.NaN(), 1, nil, nil)
+	predict := func(run *Run) [2][]float64 {
+		out := [2][]float64{make([]float64, 20), make([]float64, 20)}
+		require.NoError(t, run.Predict(ctx, out[0], out[1], x))
+		return out
+	}
+	for n := 1; n <= len(y); n++ {
+		head, once := x.View(0, 0, n, 2), NewRun(m, s, math.NaN(), 1, nil, nil)
+		for _, run := range []*Run{steps, once} {
+			require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
+		}
+		require.Equal(t, predict(once), predict(steps), "%d values", n)
+		noise, mass := map[float64]int{}, 0.0
+		for _, k := range steps.all {
+			noise[k.noise/base]++
+			mass += math.Exp(k.log)
+		}
+		require.InDelta(t, 1, mass, 1e-12)
+		require.Len(t, noise, map[bool]int{false: 1, true: 1 + len(s.Louder)}[n > 12])
+	}
+	require.Less(t, 100*base, 0.1)
+	require.InDelta(t, 0.5, math.Sqrt(steps.NoiseVariance()), 0.2)
+	head := x.View(0, 0, 12, 2)
+	require.NoError(t, steps.Fit(ctx, &head, y[:12], nil, nil))
+	require.Len(t, steps.all, 3, "fewer values again")
+	given := make([]float64, 20)
+	for i := 8; i < 20; i++ { // all but one of each that comes again
+		given[i] = 0.25
+	}
+	for _, c := range []struct{ noise, given float64 }{{base, 0}, {math.NaN(), 0.25}} {
+		run, all := NewRun(m, s, c.noise, 1, nil, nil), make([]float64, 20)
+		if c.given > 0 {
+			all = given
+		}
+		require.NoError(t, run.Fit(ctx, x, y, all, nil))
+		require.LessOrEqual(t, len(run.all), 3)
+	}
+}

@@ -159,9 +159,8 @@ func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err erro
 	}
 	r.dev = linalg.NewDense(len(tasks), m.grid.len(), nil)
 	for i, mean := range means {
-		for j, v := range mean {
-			r.dev.Row(i)[j] = v - m.pop.Mean[j]
-		}
+		copy(r.dev.Row(i), mean)
+		linalg.Axpy(r.dev.Row(i), -1, m.pop.Mean)
 	}
 	for _, t := range tasks {
 		r.task = append(r.task, t.Context)
@@ -194,12 +193,7 @@ func (r *Likeness) search() *Likeness {
 	if !(scale > 0) {
 		return nil
 	}
-	base := linalg.NewSym(n, nil)
-	for i := range n {
-		for j := range i + 1 {
-			base.Set(i, j, 1)
-		}
-	}
+	base := linalg.NewSym(n, slices.Repeat([]float64{1}, n*n))
 	without := make([]float64, n) // by the population's mean
 	for i := range without {
 		without[i] = math.Log1p(squares.At(i, i) / scale)

@@ -1,7 +1,6 @@
 package hierarchy
 
 import (
-	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -31,6 +30,7 @@ type Run struct {
 	weighed  bool // the members have masses
 
 	ownParams []float64 // of own in use, nil for lengths likely of any function
+	repeats   bool      // points were measured again, which tells how large noise is: see fitOwn
 
 	pts    []*point
 	y      []float64   // as told
@@ -60,13 +60,10 @@ func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list 
 	if r.learned = math.IsNaN(noise); r.learned {
 		r.noise = m.grid.base.NoiseVariance
 	} else {
-		s.OwnNoise = 0
+		r.s.OwnNoise = 0
 	}
 	r.setUnit(r.unitFor(nil))
-	for _, h := range m.hypotheses(&s) {
-		of := h.about()
-		r.all = append(r.all, &member{hypothesis: h, facts: of, log: math.Log(of.prior), noise: cmp.Or(of.ownNoise, r.noise)})
-	}
+	r.setMembers(r.noise)
 	return r
 }
 

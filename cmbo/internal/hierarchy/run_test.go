@@ -254,6 +254,7 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		nodes := nodesOf(&run.affine, run.z, run.s.Reversed)
 		all := join(x, cand)
+		require.Equal(t, i == 3, len(run.all) > len(m.hypotheses(&settings)), "louder noise, of a quiet past, where a point is repeated")
 		parts := posteriors(t, run, cand, run.all)
 		n := rows(cand)
 		var logs []float64

@@ -56,6 +56,7 @@ type Settings struct {
 	NoTransferMass float64 // prior, chosen on tables; the population has the rest
 	// OwnNoise is the noise variance that the hypothesis of no transfer may have where a third of the past's variance or more is noise, 0 for never.
 	OwnNoise float64
+	Louder   []float64 // times the past's noise variance, within NoiseRange: as likely as that where points are measured again
 
 	// Besides are variances of the process specific to the target beside what transfers, in the
 	// tasks': a trace, and a third of all.
@@ -114,7 +115,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, OwnNoise: 0.001, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
+		NoTransferMass: 0.2, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,

@@ -1,5 +1,7 @@
 package hierarchy
 
+import "slices"
+
 // table lists what makes the hypotheses of a run, with the prior masses of the settings.
 var table = []func(m *Model, s *Settings) []hypothesis{
 	noTransfers, // a past that has nothing to do with the target must not hold it up
@@ -9,11 +11,7 @@ var table = []func(m *Model, s *Settings) []hypothesis{
 // hypotheses returns those of the table that have a mass.
 func (m *Model) hypotheses(s *Settings) (out []hypothesis) {
 	for _, of := range table {
-		for _, h := range of(m, s) {
-			if h.about().prior > 0 {
-				out = append(out, h)
-			}
-		}
+		out = append(out, of(m, s)...)
 	}
-	return out
+	return slices.DeleteFunc(out, func(h hypothesis) bool { return h.about().prior == 0 })
 }
