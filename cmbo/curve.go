@@ -170,8 +170,9 @@ func (c *runConfig) estimate(l curve.Law, v float64) (y, variance float64) {
 // curveUnit is the scale of a run's curves, and what the model expects of trials, as long as
 // no value more is told. It belongs to who holds the model.
 type curveUnit struct {
-	told  int // how much the model had learned from: another number makes another unit
-	last  int // step of the completed curves, past ones too
+	told  int           // how much the model had learned from: another number makes another unit
+	ofRun []curve.Curve // the run's completed ones, large values being good
+	last  int           // step of the completed curves, past ones too
 	known bool
 	scale curve.Scale
 	ends  map[int][2]float64 // by trial: mean and variance of the value expected, as the model sees it
@@ -197,30 +198,38 @@ func (u *curveUnit) back(mean, sd float64) (float64, float64) {
 	return u.low.BackFrom(mean, u.steepest), sd * u.low.SlopeFrom(mean, u.steepest)
 }
 
-// unit returns that of the log of a draft, in which ofRun ended.
-func (o *draft) unit(ctx context.Context, ofRun []curve.Curve) (*curveUnit, error) {
+// unit returns that of the log of a draft.
+func (o *draft) unit(ctx context.Context) (*curveUnit, error) {
 	u := &o.Optimizer.curves
-	resumed := 0 // events by which estimates may come to count, or not
-	if o.config.checkpoints {
-		for _, e := range o.h.Events {
-			if e.Kind != runlog.EventReported {
-				resumed++
-			}
+	told := len(o.h.Observations) + len(o.h.Estimates)
+	if o.config.checkpoints { // events by which estimates may come to count, or not: all but reports
+		told += len(o.h.Events)
+		for _, t := range o.h.Trials {
+			told -= len(t.Curve.Steps)
 		}
 	}
-	told := len(o.h.Observations) + len(o.h.Estimates) + resumed
 	if u.ends != nil && u.told == told {
 		return u, nil
 	}
 	*u = curveUnit{told: told, ends: make(map[int][2]float64)}
+	for _, ob := range o.h.Observations {
+		if ob.Trial == 0 {
+			continue
+		}
+		if c := o.h.Shown(ob.Trial); len(c.Steps) > 0 {
+			k := curve.Curve{Steps: c.Steps, End: o.config.oriented(ob.Y)}
+			k.Values, _ = o.config.sense().Apply(c.Values, nil)
+			u.ofRun = append(u.ofRun, k)
+		}
+	}
 	past := o.pastCurves()
 	u.last = past.Last()
-	for _, c := range ofRun {
+	for _, c := range u.ofRun {
 		u.last = max(u.last, c.Steps[len(c.Steps)-1])
 	}
 	if past == nil {
 		var ends []float64
-		for _, c := range ofRun {
+		for _, c := range u.ofRun {
 			ends = append(ends, c.End)
 		}
 		if len(ends) > 0 {
@@ -287,30 +296,18 @@ type curveLaw struct {
 }
 
 func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
-	var ofRun []curve.Curve
-	for _, ob := range o.h.Observations {
-		if ob.Trial == 0 {
-			continue
-		}
-		c := o.h.Shown(ob.Trial)
-		if len(c.Steps) == 0 {
-			continue
-		}
-		k := curve.Curve{Steps: c.Steps, End: o.config.oriented(ob.Y)}
-		k.Values, _ = o.config.sense().Apply(c.Values, nil)
-		ofRun = append(ofRun, k)
-		if _, ok := k.At(step); ok {
+	if l.unit, err = o.unit(ctx); err != nil {
+		return l, err
+	}
+	for _, c := range l.unit.ofRun {
+		if _, ok := c.At(step); ok {
 			l.passed++
 		}
 	}
-	past := o.pastCurves()
-	if past == nil && l.passed == 0 {
-		return l, nil
+	if l.unit.known {
+		l.Law = o.pastCurves().Law(step, l.unit.scale, l.unit.ofRun)
 	}
-	if l.unit, err = o.unit(ctx, ofRun); err == nil && l.unit.known {
-		l.Law = past.Law(step, l.unit.scale, ofRun)
-	}
-	return l, err
+	return l, nil
 }
 
 // ahead is what is known of the end of a trial at a step, before its value there; large

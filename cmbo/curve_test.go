@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -340,6 +341,37 @@ func TestCheckpoints(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestReportOfLongCurves: a report copies none of the curves that were told, of which each may have thousands of steps.
+func TestReportOfLongCurves(t *testing.T) {
+	const trials, steps = 8, 1000
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, opts := range [][]cmbo.Option{nil, {cmbo.WithCheckpoints()}} {
+		o := newOptimizer(t, box, append(opts, cmbo.WithInitial(trials+1))...)
+		report := func(id, steps int) (p cmbo.Prospect) {
+			for s := range steps {
+				p, err = o.Report(ctx, id, s+1, float64(id))
+				require.NoError(t, err)
+			}
+			return p
+		}
+		for range trials {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			report(trial.ID, steps)
+			require.NoError(t, o.Tell(trial.ID, float64(trial.ID)))
+		}
+		last, err := o.Ask(ctx)
+		require.NoError(t, err)
+		const few = 50
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		require.Equal(t, trials, report(last.ID, few).Curves)
+		runtime.ReadMemStats(&after)
+		require.Less(t, (after.TotalAlloc-before.TotalAlloc)/few, uint64(8*trials*steps/3))
 	}
 }
 

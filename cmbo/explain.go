@@ -115,7 +115,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 			if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.X) }); s.Chosen < 0 {
 				return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
 			}
-			if o.points == nil {
+			if !o.space.Finite() {
 				s.Candidates = c.rows
 			}
 			spent, err := past.spent()
@@ -353,7 +353,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 				most := o.model.back(mean[i] + sd[i]*special.NormQuantile(below))
 				u.Most = max(u.Most, o.config.worth(level, scale.Scale*max(most-o.model.back(top), 0)))
 			}
-			gain := score[i] * chance
+			gain := bounded(score[i] * chance)
 			if math.IsNaN(u.Cost) || gain > u.Expected {
 				u.Cost = cost
 			}

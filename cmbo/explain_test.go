@@ -57,6 +57,22 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.Contains(t, x.String(), fmt.Sprintf(" of %d candidates", len(left)))
 }
 
+// TestCandidatesOfSmallSpace: a step of a space of few points, all of which are scored, names them too.
+func TestCandidatesOfSmallSpace(t *testing.T) {
+	few, err := cmbo.NewSpace(cmbo.Int("n", 1, 12))
+	require.NoError(t, err)
+	o := newOptimizer(t, few, cmbo.WithInitial(0))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	step, ok := o.LastStep()
+	require.True(t, ok)
+	require.Len(t, step.Candidates, len(step.Scores))
+	require.Equal(t, trial.X, step.Candidates[step.Chosen])
+	x, err := o.Explain(ctx, trial.ID)
+	require.NoError(t, err)
+	require.Equal(t, step, x.Step)
+}
+
 // What is said of a trial later, and after a restore, is what LastStep said at once,
 // bit for bit, and to ask for it changes no proposal.
 func TestExplain(t *testing.T) {

@@ -194,3 +194,40 @@ func TestJournalFailsFirst(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, snapshot(t, opt), snapshot(t, again))
 }
+
+// at is a context that does something when it is asked for the n-th time whether it is done.
+type at struct {
+	context.Context
+	n  int
+	do func()
+}
+
+func (c *at) Err() error {
+	if c.n--; c.n == 0 {
+		c.do()
+	}
+	return nil
+}
+
+// TestResumedMeanwhile: where a checkpoint is used up while an AskN computes, the trial that it returns goes on from
+// none, as the one that Open, its curve and a restored run have.
+func TestResumedMeanwhile(t *testing.T) {
+	space, rows := grid(t, 3)
+	opt := newOptimizer(t, space, cmbo.WithCheckpoints(), cmbo.WithInitial(9))
+	ask := func(ctx context.Context, n int) cmbo.Trial {
+		require.NoError(t, opt.Enqueue(rows[4]))
+		ts, err := opt.AskN(ctx, n)
+		require.NoError(t, err)
+		require.Len(t, ts, n)
+		return ts[0]
+	}
+	first := ask(ctx, 1)
+	_, err := opt.Report(ctx, first.ID, 1, 5)
+	require.NoError(t, err)
+	require.NoError(t, opt.TellStopped(ctx, first.ID))
+	second := ask(ctx, 1)
+	require.Equal(t, first.ID, second.Resumes)
+	third := ask(&at{ctx, 2, func() { require.NoError(t, opt.Tell(second.ID, 7)) }}, 2)
+	require.Equal(t, opt.Open()[0], third)
+	require.Zero(t, third.Resumes)
+}

@@ -494,4 +494,15 @@ func TestOutlookOfCertainValues(t *testing.T) {
 	u, err := o.Outlook(ctx)
 	require.NoError(t, err)
 	require.Equal(t, []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, []float64{u.Expected, u.PerCost, u.Most})
+	// So is what a prior expects of it, of which forecasts that came to nothing bear out nothing.
+	var tasks []cmbo.Task
+	for i, y := range []float64{1e140, 1e-140} {
+		tasks = append(tasks, cmbo.Task{ID: fmt.Sprint(i), X: rows, Y: []float64{1, y, 1, y, 1, y, 1, y, y}})
+	}
+	o = newOptimizer(t, list, cmbo.WithPrior(learn(t, list, tasks, cmbo.WithPositiveValues())))
+	require.NoError(t, o.Observe(rows[0], 1e140))
+	require.NoError(t, o.Observe(rows[1], 1e-140))
+	u, err = o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, []float64{math.MaxFloat64, 0}, []float64{u.Expected, u.Next})
 }

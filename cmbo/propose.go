@@ -50,17 +50,14 @@ func (o *Optimizer) AskN(ctx context.Context, n int) ([]Trial, error) {
 }
 
 func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
-	saw := len(o.h.Events)
-	var ts []Trial
-	for range n {
-		t, err := o.ask(ctx)
-		if err != nil {
-			if (errors.Is(err, ErrNoCandidates) || errors.Is(err, ErrBudget)) && len(ts) > 0 {
+	saw, asked := len(o.h.Events), len(o.h.Trials)
+	for len(o.h.Trials) < asked+n {
+		if err := o.ask(ctx); err != nil {
+			if (errors.Is(err, ErrNoCandidates) || errors.Is(err, ErrBudget)) && len(o.h.Trials) > asked {
 				break
 			}
 			return nil, err
 		}
-		ts = append(ts, t)
 	}
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -74,6 +71,10 @@ func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
 		return nil, err
 	}
 	o.Optimizer.step = o.step
+	var ts []Trial
+	for id := asked + 1; id <= len(o.h.Trials); id++ { // as the log has it: what it resumes may have ended meanwhile
+		ts = append(ts, o.trial(&o.Optimizer.h, id))
+	}
 	return ts, nil
 }
 
@@ -148,12 +149,9 @@ func (o *Optimizer) forget() {
 	}
 }
 
-func (o *draft) ask(ctx context.Context) (Trial, error) {
-	if err := ctx.Err(); err != nil {
-		return Trial{}, err
-	}
-	if err := o.afford(); err != nil {
-		return Trial{}, err
+func (o *draft) ask(ctx context.Context) error {
+	if err := cmp.Or(ctx.Err(), o.afford()); err != nil {
+		return err
 	}
 	id := len(o.h.Trials) + 1
 	var e runlog.Event
@@ -167,11 +165,10 @@ func (o *draft) ask(ctx context.Context) (Trial, error) {
 	default:
 		e, err = o.modelPoint(ctx, id)
 	}
-	if err != nil {
-		return Trial{}, err
+	if err == nil {
+		o.h.Apply(e)
 	}
-	o.h.Apply(e)
-	return o.trial(o.h, id), nil
+	return err
 }
 
 // trial returns a trial of a log.
@@ -316,7 +313,7 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	best := slices.MaxFunc(scored, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 	s.Chosen = best
 	o.step = s
-	if o.points == nil {
+	if !o.space.Finite() {
 		s.Candidates = c.rows
 	}
 	e := o.asked(id, best, c.rows[best])

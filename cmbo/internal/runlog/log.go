@@ -168,8 +168,7 @@ func (h *Log) Apply(e Event) {
 	case EventEnqueued:
 		h.Queue = append(h.Queue, e.X)
 	case EventReported:
-		c := &t.Curve
-		c.Steps, c.Values = append(slices.Clip(c.Steps), e.Step), append(slices.Clip(c.Values), e.Y)
+		t.Curve.Steps, t.Curve.Values = append(t.Curve.Steps, e.Step), append(t.Curve.Values, e.Y)
 	case EventStopped:
 		t.Status, t.Outputs = Stopped, e.Outputs
 		h.answers = append(h.answers, e)
@@ -353,7 +352,7 @@ func (h *Log) EncodedPending() *linalg.Dense {
 	return h.space.EncodeAll(rows)
 }
 
-// Clone returns a copy that shares what is only ever appended to.
+// Clone returns a copy that shares what is only ever appended to. Of the two one alone may be told reports.
 func (h *Log) Clone() *Log {
 	c := *h
 	c.Estimates = slices.Clip(h.Estimates)

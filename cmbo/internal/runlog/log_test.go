@@ -56,6 +56,17 @@ func TestLog(t *testing.T) {
 	}
 }
 
+// A report takes no longer for those before it, of which a curve may have many thousands.
+func TestReportsOfOneTrial(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	h := NewLog(s)
+	h.Apply(Event{Kind: EventAsked, Trial: 1, Index: -1, X: []float64{0.5}})
+	require.Less(t, testing.AllocsPerRun(1000, func() {
+		h.Apply(Event{Kind: EventReported, Trial: 1, Step: len(h.Events), Y: 1})
+	}), 1.0)
+}
+
 // replay makes a log of its events.
 func replay(s *space.Space, outputs []Output, events []Event) *Log {
 	h := NewLog(s, outputs...)
