@@ -289,3 +289,18 @@ func TestPriorTasks(t *testing.T) {
 		}
 	}
 }
+
+// TestPriorOfLargeVariances: a variance of a task's values in the unit of their deviation, which a task of equal values
+// makes smaller, is bounded as a stored prior has it.
+func TestPriorOfLargeVariances(t *testing.T) {
+	cube, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	x := [][]float64{{0.1}, {0.5}, {0.9}}
+	tasks := []cmbo.Task{{ID: "a", X: x, Y: []float64{0.1, 0.2, 0.15}, NoiseVariance: []float64{0, 1e150, 0}}, {ID: "b", X: x, Y: []float64{3, 3, 3}}}
+	p := learn(t, cube, tasks)
+	var b bytes.Buffer
+	require.NoError(t, p.Encode(&b))
+	back, err := cmbo.DecodePrior(&b)
+	require.NoError(t, err)
+	require.Equal(t, tasks[0].NoiseVariance, back.Tasks()[0].NoiseVariance)
+}

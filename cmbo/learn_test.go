@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
@@ -213,4 +214,26 @@ func TestPastOfTwoValues(t *testing.T) {
 	}
 	t.Logf("noise variance %.3g; %.3f of the variance of the values is left", p.NoiseVariance(), off/spread)
 	require.Less(t, off/spread, 0.05)
+}
+
+// TestLearnOfNearlyEqualPoints: points that nearly coincide, as those of a parameter without the logarithm that its
+// values follow, are learned from, on fewer index points than there are.
+func TestLearnOfNearlyEqualPoints(t *testing.T) {
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for seed := uint64(60); seed < 80; seed++ {
+		r := rng.Stream(seed, "nearly equal points")
+		var tasks []cmbo.Task
+		for j := range 4 {
+			k := cmbo.Task{ID: fmt.Sprint(j)}
+			for range 1 + r.IntN(30) {
+				x := []float64{math.Pow(10, -8*r.Float64()), math.Pow(10, -8*r.Float64())}
+				k.X, k.Y = append(k.X, x), append(k.Y, math.Sin(3*x[0]))
+			}
+			tasks = append(tasks, k)
+		}
+		p, err := cmbo.Learn(ctx, cube, tasks, cmbo.WithIndexPoints(25))
+		require.NoError(t, err, "seed %d", seed)
+		require.Len(t, drive(t, newOptimizer(t, cube, cmbo.WithPrior(p), cmbo.WithCandidateCounts(32, 8)), func(x []float64) float64 { return x[0] }, 2), 2)
+	}
 }

@@ -154,10 +154,7 @@ func (p *Prior) Tasks() []Task {
 		t := Task{ID: s.id, Params: p.space.Params(), Y: slices.Clone(s.y), NoiseVariance: slices.Clone(s.noise),
 			Curves: space.CloneCurves(s.curves), Context: maps.Clone(s.context)}
 		for k := range points.Len(s.x) {
-			row, err := p.space.Decode(s.x.Row(k))
-			if err != nil {
-				continue // points of the unit cube decode
-			}
+			row, _ := p.space.Decode(s.x.Row(k)) // points of the unit cube decode
 			t.X = append(t.X, row)
 		}
 		tasks[i] = t
@@ -173,9 +170,8 @@ func (p *Prior) Tasks() []Task {
 			}
 			for k, z := range s.Z {
 				if z == hierarchy.Failed {
-					if row, err := p.space.Decode(s.X.Row(k)); err == nil {
-						tasks[i].Failed = append(tasks[i].Failed, row)
-					}
+					row, _ := p.space.Decode(s.X.Row(k))
+					tasks[i].Failed = append(tasks[i].Failed, row)
 				}
 			}
 		}

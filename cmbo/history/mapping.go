@@ -39,7 +39,7 @@ type Mapping struct {
 	Status string
 	// Done lists the statuses of rows with a value; nil stands for all that are not in Failed. Failed
 	// lists those of evaluations that failed, whose points, if they are in the space, become failures
-	// of the task; nil stands for "failed". Case does not matter. Other rows are passed over.
+	// of the task; nil stands for "failed". Case and space around do not matter. Other rows are passed over.
 	Done, Failed []string
 	// Parse replaces the text of the cells of parameters and numbers before it is read; an error makes
 	// the row a bad one. In JSON lines it is given the text of strings and the JSON of other values.
@@ -218,7 +218,8 @@ const (
 // outcome reads a status.
 func (n *form) outcome(status string) outcome {
 	listed := func(list []string) bool {
-		return slices.ContainsFunc(list, func(s string) bool { return strings.EqualFold(s, strings.TrimSpace(status)) })
+		is := func(s string) bool { return strings.EqualFold(strings.TrimSpace(s), strings.TrimSpace(status)) }
+		return slices.ContainsFunc(list, is)
 	}
 	switch {
 	case listed(n.Failed):

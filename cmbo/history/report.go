@@ -118,9 +118,9 @@ func (e *RowError) at(line int) *RowError {
 	return e
 }
 
-// in adds the field and its text.
+// in adds the field and its text, which may be part of a row that is not to be held.
 func (e *RowError) in(field, value string) *RowError {
-	e.Field, e.Value = field, names.Clip(value)
+	e.Field, e.Value = field, strings.Clone(names.Clip(value))
 	return e
 }
 
@@ -206,7 +206,7 @@ func (c *collector) take(r row, line int) error {
 	report := c.report
 	switch {
 	case r.bad != nil:
-		r.bad.Task = r.id
+		r.bad.Task = strings.Clone(r.id)
 		return c.bad(r.bad.at(line))
 	case r.outcome == passedOver:
 		report.PassedOver++

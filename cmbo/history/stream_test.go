@@ -298,3 +298,47 @@ func BenchmarkTasks(b *testing.B) {
 		}
 	}
 }
+
+// TestBadRowsAreNotHeld: the errors of a report hold their words, and not the rows that these are part of.
+func TestBadRowsAreNotHeld(t *testing.T) {
+	testutil.SkipRace(t, "it measures memory")
+	s, err := cmbo.UnitCube(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	row := []byte("a,0.5,bad," + strings.Repeat("x", 1<<16) + "\n")
+	input := []io.Reader{strings.NewReader("task,x0,value,log\na,0.5,1,\n")}
+	for range history.MaxErrors {
+		input = append(input, bytes.NewReader(row))
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	got, err := history.CSV{Space: s, Policy: history.Skip}.Read(io.MultiReader(input...))
+	if err != nil || len(got.Report.Errors) != history.MaxErrors {
+		t.Fatalf("%+v, %v", got, err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > 2<<20 {
+		t.Errorf("%d bad rows hold %d bytes", history.MaxErrors, held)
+	}
+	runtime.KeepAlive(got)
+}
+
+// TestStatusWithSpaces: white space around a status does not count in the description either.
+func TestStatusWithSpaces(t *testing.T) {
+	s, err := cmbo.UnitCube(1)
+	if err != nil {
+		t.Fatal(err)
+	}
+	form := history.CSV{Space: s, Mapping: history.Mapping{Done: []string{"good "}, Failed: []string{" lost"}}}
+	var b bytes.Buffer
+	want := cmbo.Task{ID: "a", X: [][]float64{{0.1}}, Y: []float64{1}, Failed: [][]float64{{0.2}}}
+	if err := form.Write(&b, want); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := form.Read(&b); err != nil || !sameBits(got.Tasks, []cmbo.Task{want}) {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

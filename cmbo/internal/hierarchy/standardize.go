@@ -3,6 +3,8 @@ package hierarchy
 import (
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
 // CommonScale returns mean and deviation of all values of the tasks: 0 and 1 if each was standardised by itself, or if
@@ -30,15 +32,14 @@ func CommonScale(tasks []Task) (mean, sd float64) {
 // Standardize returns the tasks with mean taken off their values, which are then divided by sd.
 func Standardize(tasks []Task, mean, sd float64) []Task {
 	out := make([]Task, len(tasks))
-	for i, t := range tasks {
-		h := t
-		h.Z, h.Noise = slices.Clone(t.Z), slices.Clone(t.Noise)
-		h.Shift, h.Scale = t.Shift+mean*t.Scale, sd*t.Scale
+	for i, h := range tasks {
+		h.Z, h.Noise = slices.Clone(h.Z), slices.Clone(h.Noise)
+		h.Shift, h.Scale = h.Shift+mean*h.Scale, max(sd*h.Scale, math.SmallestNonzeroFloat64)
 		for j := range h.Z {
 			h.Z[j] = (h.Z[j] - mean) / sd
 		}
 		for j := range h.Noise {
-			h.Noise[j] /= sd * sd
+			h.Noise[j] = min(h.Noise[j]/(sd*sd), points.MaxValue) // beyond which a stored prior has none
 		}
 		out[i] = h
 	}
