@@ -77,8 +77,9 @@ func percent(p float64) string {
 // Report adds a value to the learning curve of a trial, in the unit and direction of the one
 // that [Optimizer.Tell] ends it with, and says whether to go on: who follows the advice to stop
 // calls [Optimizer.TellStopped], but not where the value was NaN or infinite, which fails the
-// trial, without a cost ([WithBudget]). Steps, such as epochs, are not negative, rise and mean
-// the same in all trials and past tasks.
+// trial, without a cost ([WithBudget]). Steps, such as epochs, are not negative, rise and mean the same in all
+// trials and past tasks. An evaluation begun anew after a crash reports what follows its last step, or has its
+// trial cancelled and its point enqueued.
 //
 // The advice is to stop once the curve, by those of past tasks ([Task.Curves]) and of the run,
 // has taken nine tenths of the chance to become the best, or earlier with [WithCheckpoints]. It

@@ -128,29 +128,27 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 	return rows
 }
 
-// Local candidates move each parameter with probability moveProb, at least one, by a step drawn at
-// one of two scales of the unit interval; categoricals and booleans jump to another value.
-const (
-	moveProb   = 0.5
-	wideStep   = 0.1
-	narrowStep = 0.02
-)
+// Local candidates move each number with probability moveProb, by a step drawn at one of two scales of the
+// unit interval. If half of many choices changed, what is near a point would be points drawn at random.
+const moveProb, wideStep, narrowStep = 0.5, 0.1, 0.02
 
-// Near returns n rows around a row of a parameter space, repetitions included: each
-// moves in one parameter at least, half of them by about a tenth of the range and half by
-// a fiftieth. A move beyond a bound ends there, at the row itself if that lies on it.
+// Near returns n rows around a row of a parameter space, repetitions included: each moves in one
+// parameter at least, half of them by about a tenth of the range and half by a fiftieth; of categoricals and
+// booleans about one changes. A move beyond a bound ends there, at the row itself if that lies on it.
 func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
+	choices := len(slices.DeleteFunc(s.Params(), Param.numeric))
 	for i := range n {
-		scale := wideStep
-		if i%2 == 1 {
-			scale = narrowStep
-		}
-		row := append([]float64(nil), around...)
+		scale := [2]float64{wideStep, narrowStep}[i%2]
+		row := slices.Clone(around)
 		forced := r.IntN(len(row))
 		for k, p := range s.params {
-			if k != forced && r.Float64() >= moveProb {
+			prob := moveProb
+			if !p.numeric() {
+				prob = min(prob, 1/float64(choices))
+			}
+			if k != forced && r.Float64() >= prob {
 				continue
 			}
 			switch p.kind {
@@ -164,12 +162,11 @@ func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 				}
 			default:
 				p.encode(buf, row[k])
-				old := row[k]
 				buf[0] += scale * r.NormFloat64()
 				row[k] = p.decode(buf)
-				if n := p.count(); row[k] == old && !math.IsInf(n, 1) {
+				if n := p.count(); row[k] == around[k] && !math.IsInf(n, 1) {
 					// A move too small for the grid goes to a neighbour.
-					row[k] = p.nth(min(max(p.rank(old)+float64(2*r.IntN(2)-1), 0), n-1))
+					row[k] = p.nth(min(max(p.rank(around[k])+float64(2*r.IntN(2)-1), 0), n-1))
 				}
 			}
 		}

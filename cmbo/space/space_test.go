@@ -3,6 +3,7 @@ package space
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
 	"math"
 	"testing"
 
@@ -115,6 +116,38 @@ func TestGridEverywhere(t *testing.T) {
 		decoded = append(decoded, row)
 	}
 	reached("decode", 36, decoded)
+}
+
+// TestNearManyChoices: what is near a point differs from it in about one of many choices besides the one that
+// has to move, however many there are, and one or two change as often as numbers do.
+func TestNearManyChoices(t *testing.T) {
+	for _, c := range []int{1, 2, 10, 30} {
+		params := []Param{Float("x", 0, 1)}
+		for i := range c {
+			params = append(params, Categorical(fmt.Sprint("c", i), "a", "b", "c"))
+		}
+		s, err := New(params...)
+		require.NoError(t, err)
+		at := make([]float64, c+1)
+		changed, alone := 0, 0
+		const n = 10000
+		for _, row := range s.Near(at, n, rng.Stream(1, "near")) {
+			k := 0
+			for _, v := range row[1:] {
+				if v != 0 {
+					k++
+				}
+			}
+			changed += k
+			if k == 1 {
+				alone++
+			}
+		}
+		move := min(0.5, 1/float64(c))
+		forced := float64(c) / float64(c+1) // that one of them has to move
+		require.InDelta(t, move*float64(c)+forced*(1-move), float64(changed)/n, 0.05, "%d choices", c)
+		require.Greater(t, float64(alone)/n, 0.3, "%d choices", c)
+	}
 }
 
 // TestIntLimits: integers end at ±2^53, whatever rounds to it.
