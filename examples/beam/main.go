@@ -95,6 +95,9 @@ func (j *job) run(ctx context.Context, w io.Writer) error {
 	if done > 0 && !j.resume {
 		return fmt.Errorf("%s holds passes of a job: -resume goes on with it", j.work)
 	}
+	if err := j.begin(ctx, done); err != nil {
+		return err
+	}
 	for pass := done + 1; ; pass++ {
 		if err := j.pass(ctx, w, pass); err != nil {
 			return fmt.Errorf("pass %d: %w", pass, err)
@@ -106,6 +109,39 @@ func (j *job) run(ctx context.Context, w io.Writer) error {
 			return j.tell(ctx, w)
 		}
 	}
+}
+
+// begin keeps the settings of a job that begins, and holds those of one that goes on against
+// what it was begun with: its passes have them, whatever the flags say now.
+func (j *job) begin(ctx context.Context, done int) error {
+	file := j.work + "/settings.json"
+	if done == 0 {
+		b, err := json.Marshal(j.settings)
+		if err != nil {
+			return err
+		}
+		return writeFile(ctx, file, b)
+	}
+	var begun Settings
+	b, err := readFile(ctx, file)
+	if err == nil {
+		err = json.Unmarshal(b, &begun)
+	}
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, f := range []struct {
+		name       string
+		begun, now any
+	}{
+		{"seed", begun.Seed, j.settings.Seed}, {"minimize", begun.Minimize, j.settings.Minimize},
+		{"index-points", begun.IndexPoints, j.settings.IndexPoints},
+	} {
+		if f.begun != f.now {
+			return fmt.Errorf("the job in %s was begun with -%s=%v, not %v", j.work, f.name, f.begun, f.now)
+		}
+	}
+	return nil
 }
 
 // passes returns the number of passes that have left a file.

@@ -158,6 +158,25 @@ func TestPipeline(t *testing.T) {
 	require.Contains(t, out.String(), "digest "+want+"\n")
 }
 
+// TestResumeWithOtherFlags: they are refused, as the passes that have ended would not heed them.
+func TestResumeWithOtherFlags(t *testing.T) {
+	begun := newJob(t, "none")
+	begun.resume = true
+	require.NoError(t, begun.begin(context.Background(), 0))
+	require.NoError(t, os.WriteFile(begun.state(1), nil, 0o644))
+	for says, change := range map[string]func(*Settings){
+		"begun with -minimize=false, not true": func(s *Settings) { s.Minimize = true },
+		"begun with -seed=1, not 2":            func(s *Settings) { s.Seed = 2 },
+		"begun with -index-points=24, not 25":  func(s *Settings) { s.IndexPoints = 25 },
+	} {
+		j := *begun
+		change(&j.settings)
+		require.ErrorContains(t, j.run(context.Background(), io.Discard), says)
+	}
+	begun.settings.Skip = true
+	require.NoError(t, begun.begin(context.Background(), 1))
+}
+
 // TestLongTask: what the job wrote is read back, though a stranger's prior of as many rows would be refused.
 func TestLongTask(t *testing.T) {
 	var lines strings.Builder

@@ -72,7 +72,7 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	}{
 		{&s.repeats, "repeats", 40, 2, "new workloads, each with a past of its own"},
 		{&s.tasks, "tasks", 10, 0, "past workloads; 0 for none"},
-		{&s.rows, "rows", 30, 1, "evaluations of a past workload, failed ones among them"},
+		{&s.rows, "rows", 30, 1, "evaluations of a past workload, failed ones among them; more where all of them fail"},
 		{&s.budget, "budget", 20, 2, "evaluations of the new workload"},
 	}
 	for _, f := range numbers {
@@ -114,9 +114,10 @@ type outcome struct{ lost, half, all float64 }
 
 // repeat makes one run of every method.
 func repeat(ctx context.Context, s settings, p *problem, space *cmbo.Space,
-	i int) (out [numMethods]outcome, random float64, err error) {
+	i int) (out [numMethods]outcome, share float64, err error) {
 	r := rand.New(rand.NewPCG(s.seed, uint64(i)))
 	var tasks []cmbo.Task
+	failed, drawn := 0, 0
 	for k := range s.tasks {
 		t := cmbo.Task{ID: fmt.Sprintf("workload %d", k)}
 		for j := p.draw(r); len(t.X)+len(t.Failed) < s.rows || len(t.X) == 0; {
@@ -128,9 +129,9 @@ func repeat(ctx context.Context, s settings, p *problem, space *cmbo.Space,
 				t.X, t.Y = append(t.X, row), append(t.Y, ms)
 			} else {
 				t.Failed = append(t.Failed, row)
-				random++
 			}
 		}
+		failed, drawn = failed+len(t.Failed), drawn+len(t.X)+len(t.Failed)
 		tasks = append(tasks, t)
 	}
 	j := p.draw(r)
@@ -143,7 +144,7 @@ func repeat(ctx context.Context, s settings, p *problem, space *cmbo.Space,
 			return out, 0, fmt.Errorf("repeat %d, %s: %w", i, m, err)
 		}
 	}
-	return out, random / float64(max(1, s.tasks*s.rows)), nil
+	return out, float64(failed) / float64(max(1, drawn)), nil
 }
 
 // draw returns a random setting.

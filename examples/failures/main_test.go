@@ -43,6 +43,10 @@ func TestCompare(t *testing.T) {
 	for m := range numMethods {
 		require.Contains(t, b.String(), m.String())
 	}
+	s.problem, s.rows = "training", 1 // of which a workload has as many as it takes to get a value
+	b.Reset()
+	require.NoError(t, compare(context.Background(), s, &b))
+	require.Regexp(t, `of which \d\d? % failed`, b.String())
 	s.problem = "none"
 	require.ErrorContains(t, compare(context.Background(), s, &b), `"none" among server, training, reactor`)
 }

@@ -97,10 +97,10 @@ class CmboSampler(BaseSampler):
             # Every point of the space has been tried.
             return {name: self._random.sample_independent(study, trial, name, d) for name, d in search_space.items()}
         params = {name: _value(d, x) for (name, d), x in zip(search_space.items(), asked["x"])}
-        study._storage.set_trial_system_attr(trial._trial_id, ATTR, {"study": run, "trial": asked["id"], "params": params})
+        study._storage.set_trial_system_attr(trial._trial_id, ATTR, {"study": run, "trial": asked["id"], "params": params, "number": trial.number})
         if "resumes" in asked and trial.system_attrs.get("fixed_params", {}).items() <= params.items():
             for t in study.get_trials(deepcopy=False):
-                of = t.system_attrs.get(ATTR, {})
+                of = _asked(t)
                 if of.get("study") == run and of["trial"] == asked["resumes"]:
                     study._storage.set_trial_user_attr(trial._trial_id, RESUMES, t.number)
                     trial.user_attrs[RESUMES] = t.number  # the objective reads what Optuna read before it asked
@@ -111,10 +111,9 @@ class CmboSampler(BaseSampler):
             _process_constraints_after_trial(self._constraints_func, study, trial, state)
             trial = study._storage.get_trial(trial._trial_id)
             self._outputs(trial)  # before anything is told, as it may be an error
-        if ATTR in trial.system_attrs:
-            run = trial.system_attrs[ATTR]["study"]
-            if self._report(run, {}, trial, state, values):
-                self._known.setdefault(run, set()).add(trial.number)
+        if asked := _asked(trial):
+            if self._report(asked["study"], {}, trial, state, values):
+                self._known.setdefault(asked["study"], set()).add(trial.number)
 
     def learn(self, name: str, studies: Iterable[optuna.Study], *, pruned_values: bool = False) -> None:
         """Makes the prior of a name in the service from past studies, from any
@@ -196,7 +195,7 @@ class CmboSampler(BaseSampler):
         once."""
         y = values[0] if state == TrialState.COMPLETE and self._takes(values[0]) else None
         outputs = self._outputs(trial)
-        asked = trial.system_attrs.get(ATTR, {})
+        asked = _asked(trial)
         if asked.get("study") == run:
             taken = _taken(trial, asked["params"])
             body: dict[str, Any] = {"outputs": outputs} if outputs and taken else {}
@@ -257,8 +256,8 @@ class CmboPruner(BasePruner):
         self._sampler = sampler
 
     def prune(self, study: optuna.Study, trial: FrozenTrial) -> bool:
-        asked, step = trial.system_attrs.get(ATTR), trial.last_step
-        if asked is None or step is None or not _taken(trial, asked["params"]):
+        asked, step = _asked(trial), trial.last_step
+        if not asked or step is None or not _taken(trial, asked["params"]):
             return False
         y = trial.intermediate_values[step]
         if not self._sampler._takes(y):
@@ -275,6 +274,13 @@ class CmboPruner(BasePruner):
         if not trial.system_attrs.get(REPORTED):
             study._storage.set_trial_system_attr(trial._trial_id, REPORTED, True)
         return verdict["stop"]
+
+
+def _asked(trial: FrozenTrial) -> dict[str, Any]:
+    """What the service proposed for a trial, empty for nothing. One that Optuna's
+    RetryHeartbeatStaleTrialCallback made of a failed trial has a copy of that one's attributes."""
+    asked = trial.system_attrs.get(ATTR, {})
+    return asked if asked.get("number", trial.number) == trial.number else {}
 
 
 def _taken(trial: FrozenTrial, proposed: dict[str, Any]) -> bool:

@@ -509,6 +509,28 @@ def test_the_pruner_after_kill_9_and_after_a_deadline(tmp_path, service, curves)
     assert not trial.should_prune()
 
 
+def test_trials_of_dead_processes_are_tried_again(service):
+    sampler = CmboSampler(service.url, search_space=SPACE, seed=1)
+    study = optuna.create_study(study_name="again", sampler=sampler, pruner=CmboPruner(sampler))
+
+    def watched(trial):
+        y = objective(trial)
+        trial.report(y + 1, 0)
+        if trial.should_prune():
+            raise optuna.TrialPruned
+        return y
+
+    dead = study.ask()
+    watched(dead)
+    study._storage.set_trial_state_values(dead._trial_id, TrialState.FAIL)  # as Optuna does once no heartbeat comes
+    optuna.storages.RetryHeartbeatStaleTrialCallback()(study, study.trials[0])
+    study.optimize(watched, n_trials=3)
+    assert [t.state for t in study.trials] == [TrialState.FAIL] + 3 * [TrialState.COMPLETE]
+    assert study.trials[1].params == study.trials[0].params
+    s = get(service, proposed(study)[0].system_attrs[ATTR]["study"])
+    assert (s["trials"]["failed"], s["trials"]["told"], s["observations"]) == (1, 2, 3)
+
+
 def test_constraints_that_are_wrong(service):
     for names in ((), "seconds", ["a", "a"]):
         with pytest.raises(ValueError, match="list of different names"):

@@ -498,7 +498,8 @@ type Ask struct {
 	N *int `json:"n,omitempty"`
 	// DeadlineSeconds is how long the trials may take from when they are opened. One
 	// that is still open then ends by itself, as OnDeadline says: "cancel", which is the
-	// default and gives its point back, or "fail", as if its evaluation had crashed.
+	// default and gives its point back, or "fail", as if its evaluation had crashed: but "cancel"
+	// where a failure must come with what it cost, as nobody says that.
 	DeadlineSeconds *float64 `json:"deadline_seconds,omitempty"`
 	OnDeadline      string   `json:"on_deadline,omitempty"`
 }
@@ -521,7 +522,7 @@ type Trial struct {
 	Config        map[string]any `json:"config"`
 	Y             *float64       `json:"y,omitempty"` // if it was told
 	NoiseVariance float64        `json:"noise_variance,omitempty"`
-	Expected      *Prediction    `json:"expected,omitempty"` // what the model expected of y when it chose the point
+	Expected      *Prediction    `json:"expected,omitempty"` // what the model expected of y when it chose the point; nothing if it was open when the service was started again
 	Enqueued      bool           `json:"enqueued,omitempty"` // it was proposed because it was enqueued
 	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed

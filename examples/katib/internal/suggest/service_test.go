@@ -11,6 +11,7 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -98,6 +99,31 @@ func TestProposesWhatTheLibraryDoes(t *testing.T) {
 				Status: &api.TrialStatus{Condition: api.TrialStatus_SUCCEEDED, Observation: &api.Observation{
 					Metrics: []*api.Metric{{Name: "loss", Value: fmt.Sprint(y)}}}},
 			})
+		}
+	}
+}
+
+// Steps on a logarithmic scale keep all digits of the numbers that they are made of.
+func TestSmallSteps(t *testing.T) {
+	for _, c := range []struct {
+		min, max, step string
+		want           []string
+	}{
+		{"1e-25", "3e-25", "1e-25", []string{"0.0000000000000000000000001", "0.0000000000000000000000002", "0.0000000000000000000000003"}},
+		{"1.25e-19", "2.5e-19", "1e-19", []string{"0.000000000000000000125", "0.000000000000000000225"}},
+	} {
+		s, err := newSpace([]*api.ParameterSpec{{Name: "x", ParameterType: api.ParameterType_DOUBLE, FeasibleSpace: &api.FeasibleSpace{
+			Min: c.min, Max: c.max, Step: c.step, Distribution: api.Distribution_LOG_UNIFORM}}})
+		if err != nil {
+			t.Errorf("from %s by %s: %v", c.min, c.step, err)
+			continue
+		}
+		var got []string
+		for _, v := range s.Params()[0].Values() {
+			got = append(got, s.params[0].text(v))
+		}
+		if !slices.Equal(got, c.want) {
+			t.Errorf("from %s by %s: %v, not %v", c.min, c.step, got, c.want)
 		}
 	}
 }

@@ -149,13 +149,14 @@ func newSteps(p parameter, lo, hi, step float64, digits int) (parameter, cmbo.Pa
 	return newList(p, list)
 }
 
-// decimals returns the number of digits after the point of a number's text.
+// decimals returns the number of digits after the point of a number's text, up to those that
+// tell any two float64 apart.
 func decimals(text string) int {
 	text = strings.ToLower(strings.TrimSpace(text))
 	mantissa, exponent, _ := strings.Cut(text, "e")
 	e, _ := strconv.Atoi(exponent)
 	_, fraction, _ := strings.Cut(mantissa, ".")
-	return min(max(len(fraction)-e, 0), 20)
+	return min(max(len(fraction)-e, 0), 340)
 }
 
 // number reads a finite number.

@@ -90,6 +90,9 @@ type tuner struct {
 }
 
 func (t *tuner) run(ctx context.Context, workers int) error {
+	if workers < 1 {
+		return fmt.Errorf("-workers %d: at least 1 is needed", workers)
+	}
 	space, err := cmbo.NewSpace(cmbo.Float("x", -5, 10), cmbo.Float("y", 0, 15))
 	if err != nil {
 		return err

@@ -24,6 +24,11 @@ func TestTune(t *testing.T) {
 	c := &client.Client{Base: h.URL, HTTP: h.Client()}
 	var out bytes.Buffer
 	first := &tuner{client: c, study: "s", trials: 10, out: &out}
+	for _, workers := range []int{0, -3} {
+		if err := first.run(t.Context(), workers); err == nil || !strings.Contains(err.Error(), "at least 1") {
+			t.Errorf("%d workers: %v", workers, err)
+		}
+	}
 	if err := first.run(t.Context(), 1); err != nil {
 		t.Fatal(err)
 	}

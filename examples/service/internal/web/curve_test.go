@@ -30,7 +30,7 @@ func foretold(p cmbo.Prospect) api.Prospect {
 		}
 		return &v
 	}
-	return api.Prospect{Stop: p.Stop, Diverged: p.Diverged, Text: p.String(), Mean: number(p.Mean), SD: number(p.SD), Best: number(p.Best),
+	return api.Prospect{Stop: p.Stop, Diverged: p.Diverged, Text: strings.Replace(p.String(), "is no number", "is beyond 1e150", 1), Mean: number(p.Mean), SD: number(p.SD), Best: number(p.Best),
 		Chance: number(p.Chance), Before: number(p.Before), Curves: p.Curves, Known: p.Known}
 }
 
@@ -290,6 +290,9 @@ func TestDivergedAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	openService(t, s.dir).reads(t, q, &second)
+	if want := "stop: the value of step 3 is beyond 1e150, and trial 1 has failed"; first.Text != want {
+		t.Errorf("%q, not %q", first.Text, want)
+	}
 	if !first.Diverged || !first.Stop || !reflect.DeepEqual(first, second) {
 		t.Errorf("%+v, and after a restart %+v", first, second)
 	}

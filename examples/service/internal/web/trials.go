@@ -230,8 +230,12 @@ func (s *Server) report(q *request) (int, any, error) {
 		if p == nil {
 			return api.Prospect{Text: fmt.Sprintf("continue: the value of step %d is kept; what it says of the end could not be computed", *body.Step)}, again, nil
 		}
+		words := p.String()
+		if p.Diverged {
+			words = fmt.Sprintf("stop: the value of step %d is beyond 1e150, and trial %d has failed", p.Step, p.Trial)
+		}
 		return api.Prospect{
-			Stop: p.Stop, Diverged: p.Diverged, Text: p.String(), Mean: finite(p.Mean), SD: finite(p.SD), Best: finite(p.Best),
+			Stop: p.Stop, Diverged: p.Diverged, Text: words, Mean: finite(p.Mean), SD: finite(p.SD), Best: finite(p.Best),
 			Chance: finite(p.Chance), Before: finite(p.Before), Curves: p.Curves, Known: p.Known,
 		}, again, nil
 	})
