@@ -1,10 +1,12 @@
 package cmbo_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -110,7 +112,7 @@ func TestCheckByHand(t *testing.T) {
 		v += e * e / 4
 	}
 	require.InDelta(t, d, report.Difference, 1e-12)
-	require.InDelta(t, math.Sqrt(v/5), report.StandardError, 1e-12)
+	require.InDelta(t, math.Sqrt(v*(1.0/5+1.0/4)), report.StandardError, 1e-12)
 }
 
 // On tasks that are alike the prior helps, and the one that is upside down is named,
@@ -261,6 +263,98 @@ func TestCheckNames(t *testing.T) {
 			require.LessOrEqual(t, 10*wrong, n*(10-negated))
 		}
 	}
+}
+
+var noiseChecks = flag.Int("noise-checks", 0, "checks of each kind that TestCheckOfNoise counts the verdicts of")
+
+// TestCheckOfNoise: tasks that tell nothing of each other help or mislead in at most one check of twenty each, as far
+// as so many checks can tell. With the flag it has more kinds of them, and tasks whose peaks lie close together.
+func TestCheckOfNoise(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	checks, counts, sizes := 60, []int{5}, []int{6}
+	if *noiseChecks > 0 {
+		checks, counts, sizes = *noiseChecks, []int{5, 7, 10}, []int{6, 12}
+	}
+	var noise [2]float64 // checks that say helps and misleads
+	var of float64
+	count := func(honest, common bool, k, rows int) (said [2]float64) {
+		for i := range checks {
+			r := rng.Stream(uint64(i), fmt.Sprint(t.Name(), honest, common, k, rows))
+			cx, cy := 0.2+0.6*r.Float64(), 0.2+0.6*r.Float64()
+			tasks := make([]cmbo.Task, k)
+			for j := range tasks {
+				f, task := peak(near(r, cx, 0.1), near(r, cy, 0.1), 0.25), &tasks[j]
+				task.ID = fmt.Sprint(j)
+				for n := range rows {
+					x, y := []float64{r.Float64(), r.Float64()}, r.NormFloat64()
+					if common && j > 0 {
+						x = tasks[0].X[n]
+					}
+					if honest {
+						y = f(x[0], x[1]) + 0.05*y
+					}
+					task.X, task.Y = append(task.X, x), append(task.Y, y)
+				}
+			}
+			report, err := cmbo.Check(ctx, space, tasks)
+			require.NoError(t, err)
+			switch report.Verdict {
+			case cmbo.TransferHelps:
+				said[0]++
+			case cmbo.TransferMisleads:
+				said[1]++
+			}
+		}
+		t.Logf("%d tasks of %d rows, honest %v, at common points %v: of %d %v", k, rows, honest, common, checks, said)
+		return said
+	}
+	for _, k := range counts {
+		for _, rows := range sizes {
+			for _, common := range []bool{false, true} {
+				said := count(false, common, k, rows)
+				noise[0], noise[1], of = noise[0]+said[0], noise[1]+said[1], of+float64(checks)
+			}
+		}
+		if k > 5 {
+			require.GreaterOrEqual(t, count(true, false, k, 12)[0], 0.9*float64(checks))
+		}
+	}
+	for _, said := range noise {
+		require.LessOrEqual(t, said, 0.05*of+2*math.Sqrt(0.05*0.95*of), "%v of %v", noise, of)
+	}
+}
+
+// asked is a context that tells when it is asked.
+type asked struct {
+	context.Context
+	err func() error
+}
+
+func (c asked) Err() error { return c.err() }
+
+// TestCheckMemory: beside the tasks Check holds the records of those left out, and not of all.
+func TestCheckMemory(t *testing.T) {
+	testutil.SkipRace(t, "it measures memory")
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	r := rng.Stream(1, t.Name())
+	tasks := make([]cmbo.Task, 1000)
+	for i := range tasks {
+		tasks[i] = twelve(r, fmt.Sprint(i), peak(0.5, 0.5, 0.25), 0.1, false)
+	}
+	held := func() float64 {
+		var m runtime.MemStats
+		runtime.GC()
+		runtime.ReadMemStats(&m)
+		return float64(m.HeapAlloc)
+	}
+	before, learning := held(), 0.0
+	learns := asked{ctx, func() error { learning = held(); return context.Canceled }}
+	_, err = cmbo.Check(learns, space, tasks, cmbo.WithCheckTasks(1))
+	require.ErrorIs(t, err, context.Canceled)
+	require.Less(t, learning-before, 2e3*float64(len(tasks)), "bytes when a Learn begins")
+	runtime.KeepAlive(tasks)
 }
 
 // Two tasks with values are enough: each is left out once.

@@ -1056,27 +1056,30 @@ func TestMisfit(t *testing.T) {
 	}
 }
 
-// The verdict of a check is by twice the standard error of the mean difference, with either
-// sign, and none before five tasks.
+// The verdict of a check is by Student's quantile of the mean difference, with either sign, and none before five
+// tasks; the fewer others there are in the pasts of all, the larger is the standard error.
 func TestCheckVerdict(t *testing.T) {
 	for _, c := range []struct {
 		differences []float64
+		pool        int
 		want        Verdict
 	}{
-		{[]float64{1, 1, 1, 1}, TransferTooEarly},
-		{[]float64{1, 1, 1, 1, 1}, TransferHelps},
-		{[]float64{-1, -1, -1, -1, -1}, TransferMisleads},
-		{[]float64{2, 1, 2, 1, -0.5}, TransferHelps}, // 1.1 +- .46
-		{[]float64{-2, -1, -2, -1, 0.5}, TransferMisleads},
-		{[]float64{2, 1, 2, 1, -1.5}, TransferUnclear}, // .9 +- .65
-		{[]float64{-2, -1, -2, -1, 1.5}, TransferUnclear},
-		{[]float64{0, 0, 0, 0, 0}, TransferUnclear},
+		{[]float64{1, 1, 1, 1}, 4, TransferTooEarly},
+		{[]float64{1, 1, 1, 1, 1}, 5, TransferHelps},
+		{[]float64{-1, -1, -1, -1, -1}, 5, TransferMisleads},
+		{[]float64{2, 1, 2, 1, 0.05}, 5, TransferHelps}, // 1.21 ± .55, of which the quantile is 2.13
+		{[]float64{-2, -1, -2, -1, -0.05}, 5, TransferMisleads},
+		{[]float64{2, 1, 2, 1, -0.1}, 5, TransferUnclear}, // 1.18 ± .59
+		{[]float64{-2, -1, -2, -1, 0.1}, 5, TransferUnclear},
+		{[]float64{2, 1, 2, 1, -0.5}, 1000, TransferHelps},    // 1.1 ± .46
+		{[]float64{2, 1, 2, 1, -0.75}, 1000, TransferUnclear}, // 1.05 ± .50
+		{[]float64{0, 0, 0, 0, 0}, 5, TransferUnclear},
 	} {
 		var r CheckReport
 		for _, d := range c.differences {
 			r.Tasks = append(r.Tasks, CheckedTask{Without: Replay{Regret: 3 + d}, With: Replay{Regret: 3}})
 		}
-		r.judge()
+		r.judge(c.pool)
 		assert.Equal(t, c.want, r.Verdict, "%v: %g ± %g", c.differences, r.Difference, r.StandardError)
 	}
 }

@@ -67,6 +67,16 @@ func TestCurves(t *testing.T) {
 			t.Errorf("%s: %v, want %q", curve, err, want)
 		}
 	}
+	stopped := cmbo.Task{ID: "a", X: [][]float64{{0}}, Y: []float64{1}, NoiseVariance: []float64{0.04},
+		Curves: []cmbo.Curve{{Stopped: true}}}
+	var out bytes.Buffer
+	err = history.JSONLines{Space: space, Noise: "-"}.Write(&out, stopped)
+	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `"a" has curves that were stopped`) || out.Len() > 0 {
+		t.Errorf("a stopped curve without its variance: %v, %s", err, out.String())
+	}
+	if err := (history.CSV{Space: space, Noise: "-"}).Write(&out, stopped); err != nil {
+		t.Error(err) // it leaves curves out
+	}
 	if err := (history.JSONLines{Space: space, Mapping: history.Mapping{Columns: map[string]string{"lr": "curve"}}, Config: "-"}).Write(new(bytes.Buffer), tasks...); !errors.Is(err, cmbo.ErrOption) {
 		t.Errorf("a parameter and the curves in one key: %v", err)
 	}

@@ -147,6 +147,10 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task,
 		if failures = failures || len(t.Failed) > 0; failures && n.status == "" {
 			return n, nil, fmt.Errorf("%w: task %q has failures, and there is no column for a status", cmbo.ErrOption, t.ID)
 		}
+		if n.curve != "" && n.noise == "" && slices.ContainsFunc(t.Curves, func(c cmbo.Curve) bool { return c.Stopped }) {
+			return n, nil, fmt.Errorf("%w: task %q has curves that were stopped, and there is no key for noise variances",
+				cmbo.ErrOption, t.ID)
+		}
 	}
 	if n.Outputs == nil {
 		n.outputs, err = readyColumns("output", outputs)

@@ -3,6 +3,7 @@ package history
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -172,10 +173,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !isNull(d.values[d.curve]) {
-		err := json.Unmarshal(d.values[d.curve], &r.curve)
-		if err == nil {
-			err = r.curve.Check()
-		}
+		err := cmp.Or(json.Unmarshal(d.values[d.curve], &r.curve), r.curve.Check()) // a curve that is not decoded is none
 		if err == nil && r.curve.Stopped && r.noise == 0 {
 			err = errors.New("it was stopped, and the value has no noise variance")
 		}
@@ -257,7 +255,7 @@ func numberID(text string) string {
 
 // Write writes tasks as [JSONLines.Read] reads them, what [CSV.Write] does in its order, and curves.
 // What is missing is left out, or null if Noise, Curve or the Mapping names it; the value of a failure
-// is null. It fails as CSV.Write does.
+// is null. It fails as CSV.Write does, and with ErrOption if a curve was stopped and Noise is "-".
 func (j JSONLines) Write(w io.Writer, tasks ...cmbo.Task) error {
 	n, err := j.setting()
 	if err != nil {

@@ -40,3 +40,30 @@ func MeanVariance(v []float64) (mean, variance float64) {
 	}
 	return mean, variance
 }
+
+// StudentQuantile returns the p quantile, p from .95 to .975, of Student's distribution with so many degrees of
+// freedom, at least 1 and for what it matters at most 500: where the probability that its variable lies within ±t, by
+// the finite series for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4), is 2p-1.
+func StudentQuantile(p float64, freedom int) float64 {
+	freedom = min(max(freedom, 1), 500)
+	lo, hi := 1.6, 13.0
+	for hi-lo > 1e-12*hi {
+		t := lo + (hi-lo)/2
+		theta := math.Atan(t / math.Sqrt(float64(freedom)))
+		sin, cos := math.Sincos(theta)
+		term, within := sin*math.Pow(cos, float64(freedom%2)), 0.0
+		for k := freedom % 2; k <= freedom-2; k += 2 {
+			within += term
+			term *= cos * cos * float64(k+1) / float64(k+2)
+		}
+		if freedom%2 == 1 {
+			within = 2 / math.Pi * (theta + within)
+		}
+		if within < 2*p-1 {
+			lo = t
+		} else {
+			hi = t
+		}
+	}
+	return hi
+}

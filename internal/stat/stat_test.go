@@ -33,3 +33,18 @@ func TestMeanVariance(t *testing.T) {
 		assert.InDelta(t, c.variance, variance, 1e-15)
 	}
 }
+
+// Quantiles from tables of Student's distribution, to the digits printed there.
+func TestStudentQuantile(t *testing.T) {
+	for freedom, want := range map[int][2]float64{
+		1: {6.314, 12.706}, 2: {2.920, 4.303}, 3: {2.353, 3.182}, 4: {2.132, 2.776}, 5: {2.015, 2.571}, 9: {1.833, 2.262},
+		10: {1.812, 2.228}, 29: {1.699, 2.045}, 30: {1.697, 2.042}, 120: {1.658, 1.980},
+	} {
+		assert.InDelta(t, want[0], StudentQuantile(0.95, freedom), 0.0005, "%d degrees of freedom", freedom)
+		assert.InDelta(t, want[1], StudentQuantile(0.975, freedom), 0.0005, "%d degrees of freedom", freedom)
+	}
+	assert.InDelta(t, math.Tan(0.475*math.Pi), StudentQuantile(0.975, 1), 1e-10)
+	// With two degrees P(|T| < t) = t/√(2+t²).
+	q := StudentQuantile(0.975, 2)
+	assert.InDelta(t, 0.95, q/math.Sqrt(2+q*q), 1e-11)
+}

@@ -57,7 +57,7 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 // to [0, 1], where all regrets lie; NaN if a stratum has a single task.
 func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean, lower, upper float64) {
 	mean, sd, freedom := moments(strata, value)
-	half := studentQuantile(freedom) * sd
+	half := stat.StudentQuantile(0.975, freedom) * sd
 	return mean, max(mean-half, 0), min(mean+half, 1)
 }
 
@@ -87,41 +87,6 @@ func moments(strata []*stratum, value func(st *stratum, run int) float64) (mean,
 		squares += v * v / (tasks - 1)
 	}
 	return mean, math.Sqrt(variance) / float64(len(strata)), int(variance * variance / squares * (1 + 1e-9))
-}
-
-// studentQuantile returns the 97.5% quantile of Student's distribution with so many degrees of
-// freedom, at least 1 and for what it matters at most 500.
-func studentQuantile(freedom int) float64 {
-	freedom = min(max(freedom, 1), 500)
-	lo, hi := 1.9, 13.0
-	for hi-lo > 1e-12*hi {
-		mid := lo + (hi-lo)/2
-		if studentCentral(mid, freedom) < 0.95 {
-			lo = mid
-		} else {
-			hi = mid
-		}
-	}
-	return hi
-}
-
-// studentCentral returns the probability that Student's variable lies within ±t, by the finite
-// series for whole degrees of freedom (Abramowitz and Stegun, 26.7.3 and 26.7.4).
-func studentCentral(t float64, freedom int) float64 {
-	theta := math.Atan(t / math.Sqrt(float64(freedom)))
-	sin, cos := math.Sincos(theta)
-	term, sum := 1.0, 0.0
-	if freedom%2 == 1 {
-		term = cos
-	}
-	for k := freedom % 2; k <= freedom-2; k += 2 {
-		sum += term
-		term *= cos * cos * float64(k+1) / float64(k+2)
-	}
-	if freedom%2 == 1 {
-		return 2 / math.Pi * (theta + sin*sum)
-	}
-	return sin * sum
 }
 
 // area is the mean of a curve after its first query, and after no query if it has

@@ -126,19 +126,6 @@ func TestRanks(t *testing.T) {
 	}
 }
 
-// Quantiles from tables of Student's distribution, to the digits printed there.
-func TestStudentQuantile(t *testing.T) {
-	for freedom, want := range map[int]float64{
-		1: 12.706, 2: 4.303, 3: 3.182, 4: 2.776, 5: 2.571, 9: 2.262, 10: 2.228, 29: 2.045, 30: 2.042, 120: 1.980,
-	} {
-		assert.InDelta(t, want, studentQuantile(freedom), 0.0005, "%d degrees of freedom", freedom)
-	}
-	assert.InDelta(t, math.Tan(0.475*math.Pi), studentQuantile(1), 1e-10)
-	// With two degrees P(|T| < t) = t/√(2+t²).
-	q := studentQuantile(2)
-	assert.InDelta(t, 0.95, q/math.Sqrt(2+q*q), 1e-11)
-}
-
 // Curves fall, and ranks add up.
 func TestCurves(t *testing.T) {
 	s := analyse(t, small().make(3))

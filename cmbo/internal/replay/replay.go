@@ -18,7 +18,6 @@ const MinRows = 5
 
 // A Record is what is known of a task: a table on which runs are replayed.
 type Record struct {
-	ID    string
 	Space *space.Space // the points recorded, as candidates
 	Y     []float64    // by candidate, NaN for a failure
 	// Outputs are those of the run, by candidate; what failures have brought, where there is no value.
@@ -35,7 +34,7 @@ type Record struct {
 // output which is not optional are left out. The best value is that of those that hold all
 // limits, and the regret of the others 1.
 func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output) (*Record, error) {
-	r := &Record{ID: t.ID}
+	r := new(Record)
 	if len(outputs) > 0 {
 		r.with, r.within = " with all outputs", " within all limits"
 	}

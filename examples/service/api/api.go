@@ -375,10 +375,11 @@ type CheckReport struct {
 	Text    string        `json:"text"`
 	Tasks   []CheckedTask `json:"tasks"`
 	// Difference is the mean over the tasks of the regret without the past minus that
-	// with it, and StandardError that of the mean; null for a single task.
+	// with it, and StandardError that of the mean, which counts that tasks are in each
+	// other's pasts; null for a single task.
 	Difference    *float64 `json:"difference"`
 	StandardError *float64 `json:"standard_error"`
-	// Reversed are tasks that most others contradict.
+	// Reversed are tasks that those left out contradict in the mean.
 	Reversed []string `json:"reversed,omitempty"`
 	// Files says what became of the files sent.
 	Files []FileReport `json:"files,omitempty"`
