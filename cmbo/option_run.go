@@ -67,8 +67,9 @@ func WithCheckpoints() Option {
 
 // WithCandidateCounts sets how many candidates of a parameter space are scored at each Ask: sobol points
 // spread over the space and local ones around the best point told, from which half of the numbers and about
-// one of the choices move. The default is 1,000 and 200. A sixteenth of either is new at each Ask, and all
-// local ones are where another point has become the best. Finite spaces score all their candidates.
+// one of the choices move, which numbers of two or three values are here. The default is 1,000 and 200. A sixteenth
+// of either is new at each Ask, and all local ones are where another point has become the best. Finite spaces score
+// all their candidates.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local

@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
+	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
 // FitOptions are the settings of a search for hyperparameters. The zero value stands for the defaults.
@@ -179,13 +180,13 @@ func (f *Fitter) halfLogDet() float64 {
 			}
 		}
 	}
-	diagonalise(h)
-	var v float64
-	for i := range free {
-		v += 0.5 * math.Log(math.Max(h.At(i, i), 1))
-	}
-	if !fault.Finite(v) {
+	var e spectral.EigenSym
+	if e.FactorizeValues(h) != nil {
 		return math.Inf(1) // the likelihood is not finite around its maximum
+	}
+	var v float64
+	for _, lambda := range e.Values() {
+		v += 0.5 * math.Log(math.Max(lambda, 1))
 	}
 	return v
 }
@@ -201,43 +202,6 @@ func (f *Fitter) gradient(i int, v float64) []float64 {
 		}
 	}
 	return grad
-}
-
-// diagonalise makes h, of finite entries, diagonal up to rounding by Jacobi's rotations,
-// which suit the few rows that hyperparameters are: package spectral has what large
-// matrices want. A rotation takes 2·h_pq² from the squares beside the diagonal, so it ends.
-//
-// G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., section 8.5.
-func diagonalise(h *linalg.Sym) {
-	var norm float64
-	for i := range h.Dim() {
-		for _, v := range h.Row(i) {
-			norm = math.Max(norm, math.Abs(v))
-		}
-	}
-	for rotated := true; rotated; {
-		rotated = false
-		for p := range h.Dim() {
-			for q := range p {
-				x, pp, qq := h.At(p, q), h.At(p, p), h.At(q, q)
-				if !(math.Abs(x) > 0x1p-53*norm) {
-					continue
-				}
-				rotated = true
-				cot := (qq - pp) / (2 * x) // of twice the angle
-				t := math.Copysign(1/(math.Abs(cot)+math.Hypot(cot, 1)), cot)
-				c := 1 / math.Hypot(t, 1)
-				for k := range h.Dim() {
-					kp, kq := h.At(k, p), h.At(k, q)
-					h.Set(k, p, c*(kp-t*kq))
-					h.Set(k, q, c*(kq+t*kp))
-				}
-				h.Set(p, p, pp-t*x)
-				h.Set(q, q, qq+t*x)
-				h.Set(p, q, 0)
-			}
-		}
-	}
 }
 
 // scale returns the deviation of the prior of parameter i, 1 for a flat one.

@@ -2,6 +2,7 @@ package gaussian
 
 import (
 	"context"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -371,39 +372,6 @@ func TestFitterAllocatesLittle(t *testing.T) {
 	assert.LessOrEqual(t, n, 8*float64(*evals)+40, "allocations for %d evaluations", *evals)
 }
 
-// TestDiagonalise holds eigenvalues against those of package spectral, clusters of
-// them and matrices of rank one included.
-func TestDiagonalise(t *testing.T) {
-	rng := testutil.RNG(t)
-	for _, n := range []int{1, 2, 3, 8, 21} {
-		ones := slices.Repeat([]float64{1}, n*n)
-		clusters := make([]float64, n)
-		for i := range clusters {
-			clusters[i] = float64(i % 2)
-		}
-		for name, a := range map[string][]float64{
-			"normal": testutil.Normals(rng, n*n), "ones": ones, "zero": make([]float64, n*n),
-			"clusters": testutil.Spectrum(rng, clusters), "large": testutil.SPD(rng, n, 1e12),
-		} {
-			h := linalg.NewSym(n, a)
-			h.Scale(1e6)
-			var e spectral.EigenSym
-			require.NoError(t, e.FactorizeValues(h))
-			var size float64
-			for _, v := range e.Values() {
-				size = math.Max(size, math.Abs(v))
-			}
-			diagonalise(h)
-			got := make([]float64, n)
-			for i := range got {
-				got[i] = h.At(i, i)
-			}
-			slices.Sort(got)
-			require.LessOrEqual(t, testutil.MaxDiff(got, e.Values()), 8*float64(n)*0x1p-52*size, "%s of %d rows", name, n)
-		}
-	}
-}
-
 // TestDefaultPriors holds the numbers of the documentation.
 func TestDefaultPriors(t *testing.T) {
 	for dim, mean := range map[int]float64{0: math.Log(0.5), 1: math.Log(0.5), 4: 0, 16: math.Ln2} {
@@ -506,6 +474,28 @@ func TestEvidenceOfCurvature(t *testing.T) {
 			want -= math.Log(max(v, 1)) / 2
 		}
 		require.InDelta(t, want, r.Evidence, 1e-3)
+	}
+}
+
+// BenchmarkEvidence is the evidence for a length of each coordinate, of which choices have one for each value.
+func BenchmarkEvidence(b *testing.B) {
+	for _, dim := range []int{10, 100, 300} {
+		b.Run(fmt.Sprint(dim), func(b *testing.B) {
+			x, y := fitData(b, 10, dim)
+			var f Fitter
+			var o FitOptions
+			k := kernel.Scale(1, kernel.Matern32(slices.Repeat([]float64{9}, dim)...))
+			require.NoError(b, f.like.reset("test", k, x, y, nil))
+			require.NoError(b, f.setup("test", k, 0.1, dim, &o))
+			f.ctx = b.Context()
+			f.start(0, 1)
+			f.best = slices.Clone(f.x0)
+			for b.Loop() {
+				f.log, f.next = nil, 0
+				require.False(b, math.IsInf(f.halfLogDet(), 1))
+			}
+			b.ReportMetric(float64(dim*b.N)/b.Elapsed().Seconds(), "lengths/s")
+		})
 	}
 }
 

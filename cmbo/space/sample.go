@@ -132,20 +132,23 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 // unit interval. If half of many choices changed, what is near a point would be points drawn at random.
 const moveProb, wideStep, narrowStep = 0.5, 0.1, 0.02
 
+// choice reports what counts as a choice there: a number of two or three values moves by half its range at least.
+func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }
+
 // Near returns n rows around a row of a parameter space, repetitions included: each moves in one
-// parameter at least, half of them by about a tenth of the range and half by a fiftieth; of categoricals and
-// booleans about one changes. A move beyond a bound ends there, at the row itself if that lies on it.
+// parameter at least, half of them by about a tenth of the range and half by a fiftieth; of categoricals, booleans and
+// numbers of two or three values about one changes. A move beyond a bound ends there, at the row itself if on it.
 func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
-	choices := len(slices.DeleteFunc(s.Params(), Param.numeric))
+	choices := len(s.params) - len(slices.DeleteFunc(s.Params(), Param.choice))
 	for i := range n {
 		scale := [2]float64{wideStep, narrowStep}[i%2]
 		row := slices.Clone(around)
 		forced := r.IntN(len(row))
 		for k, p := range s.params {
 			prob := moveProb
-			if !p.numeric() {
+			if p.choice() {
 				prob = min(prob, 1/float64(choices))
 			}
 			if k != forced && r.Float64() >= prob {

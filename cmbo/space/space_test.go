@@ -119,34 +119,43 @@ func TestGridEverywhere(t *testing.T) {
 }
 
 // TestNearManyChoices: what is near a point differs from it in about one of many choices besides the one that
-// has to move, however many there are, and one or two change as often as numbers do.
+// has to move, however many there are, and one or two change as often as numbers do; numbers of two or three values
+// are choices, every second move of which ends at a bound that they lie on.
 func TestNearManyChoices(t *testing.T) {
-	for _, c := range []int{1, 2, 10, 30} {
-		params := []Param{Float("x", 0, 1)}
-		for i := range c {
-			params = append(params, Categorical(fmt.Sprint("c", i), "a", "b", "c"))
-		}
-		s, err := New(params...)
-		require.NoError(t, err)
-		at := make([]float64, c+1)
-		changed, alone := 0, 0
-		const n = 10000
-		for _, row := range s.Near(at, n, rng.Stream(1, "near")) {
-			k := 0
-			for _, v := range row[1:] {
-				if v != 0 {
-					k++
+	for _, k := range []struct {
+		of        func(name string) Param
+		at, moves float64
+	}{
+		{func(name string) Param { return Categorical(name, "a", "b", "c") }, 0, 1},
+		{func(name string) Param { return Int(name, 1, 3) }, 2, 1},
+		{func(name string) Param { return Ordinal(name, 8, 64) }, 8, 0.5},
+	} {
+		for _, c := range []int{1, 2, 10, 30} {
+			params, at := []Param{Float("x", 0, 1)}, []float64{0}
+			for i := range c {
+				params, at = append(params, k.of(fmt.Sprint("c", i))), append(at, k.at)
+			}
+			s, err := New(params...)
+			require.NoError(t, err)
+			changed, alone := 0, 0
+			const n = 10000
+			for _, row := range s.Near(at, n, rng.Stream(1, "near")) {
+				differ := 0
+				for _, v := range row[1:] {
+					if v != k.at {
+						differ++
+					}
+				}
+				changed += differ
+				if differ == 1 {
+					alone++
 				}
 			}
-			changed += k
-			if k == 1 {
-				alone++
-			}
+			move := min(0.5, 1/float64(c))
+			forced := float64(c) / float64(c+1) // that one of them has to move
+			require.InDelta(t, k.moves*(move*float64(c)+forced*(1-move)), float64(changed)/n, 0.05, "%d of %v", c, params[1])
+			require.Greater(t, float64(alone)/n, 0.3, "%d of %v", c, params[1])
 		}
-		move := min(0.5, 1/float64(c))
-		forced := float64(c) / float64(c+1) // that one of them has to move
-		require.InDelta(t, move*float64(c)+forced*(1-move), float64(changed)/n, 0.05, "%d choices", c)
-		require.Greater(t, float64(alone)/n, 0.3, "%d choices", c)
 	}
 }
 
