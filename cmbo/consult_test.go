@@ -257,8 +257,8 @@ func TestForetell(t *testing.T) {
 	for _, m := range models {
 		m.model = consulted{noisy{normal{0.5, 0.25}}}
 	}
-	e := runlog.Event{Trial: 3, Outputs: map[string]float64{"a": 11, "b": 4}}
-	got, err := o.draft().foretell(ctx, models, e, []float64{0, 0})
+	e := runlog.Event{Trial: 3, X: []float64{0, 0}, Outputs: map[string]float64{"a": 11, "b": 4}}
+	got, err := o.draft().foretell(ctx, models, e)
 	require.NoError(t, err)
 	require.Len(t, got, 1, "b has no scale")
 	warp := scaling.ChooseWarp([]float64{2, 7}).Apply
@@ -269,11 +269,11 @@ func TestForetell(t *testing.T) {
 	assert.InDelta(t, shift+scale*0.5, f.Mean, 1e-12)
 	assert.InDelta(t, scale*0.25, f.SD, 1e-12)
 	assert.InDelta(t, scale*0.5, f.NoiseSD, 1e-12)
-	got, err = o.draft().foretell(ctx, models, runlog.Event{Outputs: map[string]float64{"b": 4}}, []float64{0, 0})
+	got, err = o.draft().foretell(ctx, models, runlog.Event{X: []float64{0, 0}, Outputs: map[string]float64{"b": 4}})
 	require.NoError(t, err)
 	assert.Empty(t, got)
 	models[0].model = consulted{&fallible{normal: normal{0, 1}, fails: 1}}
-	_, err = o.draft().foretell(ctx, models, e, []float64{0, 0})
+	_, err = o.draft().foretell(ctx, models, e)
 	assert.ErrorIs(t, err, errFallible)
 }
 

@@ -18,26 +18,25 @@ import (
 // ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
 var ErrBudget = errors.New("cmbo: the budget is spent")
 
-// AsCost says that the output is what an evaluation costs, such as seconds: a positive number, told
-// with every value and failure, unless it is [Optional], and with a stop ([Optimizer.TellStopped])
-// as far as it is known. A run has one cost, which may have limits too.
+// AsCost says that the output is what an evaluation costs, such as seconds: a positive number, told with every value
+// and failure, unless it is [Optional], and with a stop ([Optimizer.TellStopped]) as far as it is known. A trial that
+// resumes another ([WithCheckpoints]) is told its own part alone: limits, models, [Observation] and [Optimizer.Task]
+// have the sum of the parts, and no cost where one is not known. A run has one cost, which may have limits too.
 //
 //	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AsCost()), cmbo.WithBudget(3600))
 //
-// The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the
-// share of the budget that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger,
-// Cost-aware Bayesian optimization, arXiv:2003.10870, section 4.2). Logarithms of costs have a
-// model as other outputs have; as long as nothing is known, or all that were told are equal, costs
-// count as equal.
+// The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the share of the budget that is
+// left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger, Cost-aware Bayesian optimization, arXiv:2003.10870, section
+// 4.2). Logarithms of costs have a model as other outputs have; as long as nothing is known, or all that were told are
+// equal, costs count as equal.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }
 
-// WithCost gives what an evaluation at a point costs where that is known beforehand, such as
-// the number of epochs: a positive finite number for every point of the space, given as
-// [Space] describes rows. It takes the place of an output [AsCost] and does the same. The
-// function may be called for every candidate of every Ask, by one goroutine at a time, must
-// always return the same, and has to be given again to [Restore].
+// WithCost gives what an evaluation at a point costs where that is known beforehand, such as the number of epochs: a
+// positive finite number for every point of the space, given as [Space] describes rows. It takes the place of an output
+// [AsCost] and does the same. The function may be called for every candidate of every Ask, by one goroutine at a time,
+// must always return the same, and has to be given again to [Restore].
 func WithCost(cost func(x []float64) float64) Option {
 	return option{id: optCost, restore: true, run: func(c *runConfig) error {
 		c.cost = cost
@@ -45,13 +44,12 @@ func WithCost(cost func(x []float64) float64) Option {
 	}}
 }
 
-// WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and
-// [WithCost]), without a cost in evaluations, of which it pays for whole ones; positive and finite. A candidate is proposed that has
-// an even chance of costing at most what is left, by whose probability the acquisition is
-// multiplied; Ask fails with [ErrBudget] when there is none. What is enqueued is proposed as long as
-// anything is left. A trial that ended without telling its cost counts as the mean of the
-// others. Cancelled trials and observed points cost nothing, open trials what they are expected
-// to, so that a batch is no larger than what is left pays for.
+// WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and [WithCost]), without a cost in
+// evaluations, of which it pays for whole ones; positive and finite. A candidate is proposed that has an even chance of
+// costing at most what is left, by whose probability the acquisition is multiplied; Ask fails with [ErrBudget] when
+// there is none. What is enqueued is proposed as long as anything is left. A trial that ended without telling its cost
+// counts as the mean of the others. Cancelled trials and observed points cost nothing, open trials what they are
+// expected to, so that a batch is no larger than what is left pays for.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget
@@ -246,8 +244,7 @@ func (o *Optimizer) knownCost(row []float64) (float64, error) {
 	return c, nil
 }
 
-// spent returns what the trials have cost that ended, or that are open where their cost is
-// known beforehand.
+// spent returns what the trials have cost that ended, or that are open where their cost is known beforehand.
 func (o *draft) spent() (spent float64, err error) {
 	told := o.h.CostOutput()
 	var known, missing float64
@@ -308,8 +305,7 @@ func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) 
 	return g.within, err
 }
 
-// payable returns those candidates, of the rows of x, that are as likely as not to end within
-// the budget.
+// payable returns those candidates, of the rows of x, that are as likely as not to end within the budget.
 func (o *draft) payable(ctx context.Context, candidates []int, x *linalg.Dense) ([]int, error) {
 	within, err := o.within(ctx, x)
 	if err = cmp.Or(err, o.afford()); err != nil {

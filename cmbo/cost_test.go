@@ -557,6 +557,91 @@ func TestBudgetOfReportedEnds(t *testing.T) {
 	}
 }
 
+// What a resumed evaluation has cost is the sum over its trials, for models, limits, Calibration, Task and a restored run;
+// a part that is not known leaves the whole unknown, and one that was lost is none. The budget counts each part once.
+func TestCostOfResumed(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	s, err = s.WithCandidates([][]float64{{0}, {0.25}, {0.5}, {0.75}, {1}})
+	require.NoError(t, err)
+	for name, c := range map[string]struct {
+		first  Outputs
+		begins int // step of the first report after each stop, 0 for none
+		whole  float64
+		fails  bool
+	}{
+		"told": {Outputs{"seconds": 50}, 4, 65, false}, "unreported": {Outputs{"seconds": 50}, 0, 65, false}, "failed": {Outputs{"seconds": 50}, 4, 65, true},
+		"unknown": {nil, 4, math.NaN(), false}, "lost": {Outputs{"seconds": 50}, 1, 10, false}, "lost, not told": {nil, 1, 10, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var journal bytes.Buffer
+			o, err := New(s, WithOutput("seconds", AsCost(), AtMost(64)), WithBudget(1000), WithCheckpoints(),
+				WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))
+			require.NoError(t, err)
+			for i, x := range []float64{0, 1} {
+				require.NoError(t, o.Observe([]float64{x}, float64(i), Outputs{"seconds": 60 + 2*float64(i)}))
+			}
+			var id int
+			for i, part := range []Outputs{c.first, {"seconds": 5}, {"seconds": 10}} {
+				require.NoError(t, o.Enqueue([]float64{0.5}))
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, id, trial.Resumes)
+				id = trial.ID
+				if step := 1 + i*(c.begins-1); step > 0 {
+					_, err := o.Report(ctx, id, step, 1)
+					require.NoError(t, err)
+				}
+				switch {
+				case i < 2 && part == nil:
+					require.NoError(t, o.TellStopped(ctx, id))
+				case i < 2:
+					if c.begins == 0 && i > 0 {
+						_, err := o.Report(ctx, id, 2, 1)
+						require.NoError(t, err)
+					}
+					require.NoError(t, o.TellStopped(ctx, id, part))
+				case c.fails:
+					require.NoError(t, o.TellFailed(id, part))
+				default:
+					require.NoError(t, o.Tell(id, 3, part))
+				}
+			}
+			back, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
+			require.NoError(t, err)
+			for _, o := range []*Optimizer{o, back} {
+				_, costs := o.draft().h.EncodedOutput("seconds")
+				want := []float64{60, 62}
+				if !math.IsNaN(c.whole) {
+					want = append(want, c.whole)
+				}
+				assert.Equal(t, want, costs)
+				task, err := o.Task("it")
+				require.NoError(t, err)
+				column := append(slices.Clone(task.Outputs["seconds"]), task.FailedOutputs["seconds"]...)
+				assert.True(t, slices.EqualFunc(column, []float64{60, 62, c.whole}, func(a, b float64) bool { return a == b || a != a && b != b }), "%v", column)
+				u, err := o.Outlook(ctx)
+				require.NoError(t, err)
+				if spent := 15 + c.first["seconds"]; c.first != nil {
+					assert.Equal(t, spent, u.Spent)
+				}
+				if c.fails {
+					continue
+				}
+				best, ok := o.Best()
+				require.True(t, ok)
+				assert.Equal(t, c.whole <= 64, best.Y == 3, "the limit holds of the whole")
+				k, err := o.Calibration(ctx)
+				require.NoError(t, err)
+				if f := k.Outputs["seconds"].Forecasts; c.whole == 65 {
+					assert.Equal(t, scaling.LogWarp([]float64{60, 62}).Apply(65), f[len(f)-1].Y, "of the whole")
+				}
+			}
+		})
+	}
+}
+
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
 // so does one whose costs are in another unit.
 func TestCostRestored(t *testing.T) {

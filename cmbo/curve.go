@@ -115,10 +115,9 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 
 // TellStopped ends an open trial whose evaluation was stopped before its end. What its curve
 // says of the end becomes an estimate that the model learns from; it is never the best, and no
-// [Observation]. Outputs may be told, the run's cost ([AsCost]) always among them: what was
-// spent up to the stop, which counts for the budget alone. TellStopped fails, changing nothing,
-// as Report does, with [ErrOutput], and with [ErrStep] if the trial has reported nothing: see
-// [Optimizer.Cancel].
+// [Observation]. Outputs may be told, the run's cost ([AsCost]) always among them: what was spent up to the
+// stop, which counts for the budget alone unless the evaluation is resumed. TellStopped fails, changing nothing,
+// as Report does, with [ErrOutput], and with [ErrStep] if the trial has reported nothing: see [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
 	_, err := withModel(ctx, o, func() (struct{}, error) {
 		d := o.draft()

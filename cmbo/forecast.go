@@ -120,12 +120,12 @@ func binomialTail(n, k int, p float64) float64 {
 // values, of a fit. It changes no proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
-		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {
-			outputs, err := before.foretell(ctx, past.outputs, e, x)
+		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event) error {
+			outputs, err := before.foretell(ctx, past.outputs, e)
 			if err != nil {
 				return err
 			}
-			f, ok, err := past.forecast(ctx, before, e, x)
+			f, ok, err := past.forecast(ctx, before, e)
 			if err != nil {
 				return err
 			}
@@ -151,14 +151,14 @@ func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	})
 }
 
-// forecast is what the model expects at x, before the value of e; ok is false as long as the values
+// forecast is what the model expects of the value of e before it is told; ok is false as long as the values
 // before have no scale.
-func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Event, x []float64) (f Forecast, ok bool, err error) {
+func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Event) (f Forecast, ok bool, err error) {
 	d, scale := before.data(false)
 	if err := past.model.Fit(ctx, d); err != nil {
 		return f, false, err
 	}
-	b, ok, err := before.expect(ctx, past.model, d, scale, x)
+	b, ok, err := before.expect(ctx, past.model, d, scale, e.X)
 	if !ok {
 		return f, false, err
 	}

@@ -442,9 +442,9 @@ func (o *Optimizer) Task(id string) (Task, error) {
 		return Task{}, space.Errorf(ErrTask, "empty ID")
 	}
 	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
-	for _, tr := range o.h.Trials {
+	for i, tr := range o.h.Trials {
 		if tr.Status == runlog.Failed {
-			t.FailedOutputs.Append(len(t.Failed), tr.Outputs)
+			t.FailedOutputs.Append(len(t.Failed), o.h.Whole(i+1, tr.Outputs))
 			t.Failed = append(t.Failed, slices.Clone(tr.X))
 		}
 	}

@@ -6,10 +6,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// WithPrior gives the optimiser what was learned from past tasks. From the third value
-// on the hierarchical prior takes values far below the others of the run for values at a
-// limit, as [Learn] does in a past task. The limit is three widths below the best value; a
-// run's width is at least one that the past tasks make likely.
+// WithPrior gives the optimiser what was learned from past tasks. From the third value on the hierarchical prior takes
+// values far below the others of the run for values at a limit, as [Learn] does in a past task. The limit is three
+// widths below the best value; a run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
 		c.prior = p
@@ -25,11 +24,10 @@ func WithSurrogate(s Surrogate) Option {
 	}}
 }
 
-// WithAcquisition sets how the next point is chosen; the default is [EI], which
-// for the hierarchical prior is the expected improvement over all its hypotheses; before
-// the first value that prior asks for the largest mean, whatever is set. Any
-// [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your
-// own can be stored in a snapshot or journal if it is known to [acq.Register].
+// WithAcquisition sets how the next point is chosen; the default is [EI], which for the hierarchical prior is the
+// expected improvement over all its hypotheses; before the first value that prior asks for the largest mean, whatever
+// is set. Any [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your own can be stored in a
+// snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
 	return option{id: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
@@ -46,9 +44,8 @@ func WithNoiseVariance(v float64) Option {
 	}}
 }
 
-// WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol
-// sequence until n points have been observed or asked and not cancelled. The default is 0 with a
-// prior or a surrogate and 5 without.
+// WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol sequence until n
+// points have been observed or asked and not cancelled. The default is 0 with a prior or a surrogate and 5 without.
 func WithInitial(n int) Option {
 	return option{id: optInitial, run: func(c *runConfig) error {
 		c.initial = n
@@ -56,11 +53,11 @@ func WithInitial(n int) Option {
 	}}
 }
 
-// WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on
-// where it stopped. [Optimizer.Report] then advises to stop as soon as going on promises less
-// improvement a step than the trial did when it began, and Ask comes back to the point when
-// that has become the best thing to do, by a [Trial] that Resumes another and goes on with its
-// steps. Who has lost a checkpoint may start anew, from the first step.
+// WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on where it stopped.
+// [Optimizer.Report] then advises to stop as soon as going on promises less improvement a step than the trial did when
+// it began, and Ask comes back to the point when that has become the best thing to do, by a [Trial] that Resumes
+// another and goes on with its steps. Who has lost a checkpoint may start anew, from the first step, as its reports show:
+// what was lost is then no part of what the evaluation cost ([AsCost]).
 func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }

@@ -33,13 +33,12 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // [Outputs]. With [AtMost] or [AtLeast] it is a constraint: the run looks for the best value of
 // those that hold all limits. Without a limit it changes no proposal, unless it is [AsCost].
 //
-// Its model is the hierarchical prior of the past tasks that have an output of this name
-// ([Prior.Outputs]), else a Gaussian process. The acquisition is the improvement over the best
-// value that holds all limits, times the probabilities that the point holds them; until some
-// value does these alone decide, and the acquisition among points of at least 95 % of the
-// largest. Names have up to 200 bytes, no control characters and no space at an end, and differ
-// from each other, and from others of past tasks, by more than case, spaces and the signs _-.
-// [Optimizer.Transfer] and [Check] tell where limits do not fit the values of past tasks.
+// Its model is the hierarchical prior of the past tasks that have an output of this name ([Prior.Outputs]), else a
+// Gaussian process. The acquisition is the improvement over the best value that holds all limits, times the
+// probabilities that the point holds them; until some value does these alone decide, and the acquisition among points
+// of at least 95 % of the largest. Names have up to 200 bytes, no control characters and no space at an end, and differ
+// from each other, and from others of past tasks, by more than case, spaces and the signs _-. [Optimizer.Transfer] and
+// [Check] tell where limits do not fit the values of past tasks.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {
@@ -79,8 +78,7 @@ func AtMost(v float64) OutputOption {
 	})
 }
 
-// AtLeast requires values of v or more, which must be finite. With [AtMost] values must lie
-// between the two.
+// AtLeast requires values of v or more, which must be finite. With [AtMost] values must lie between the two.
 func AtLeast(v float64) OutputOption {
 	return outputOption(func(o *runlog.Output) error {
 		if o.AtLeast != nil {
@@ -102,8 +100,7 @@ type Violation struct {
 	Output string
 	// Value is the one told, and Limit the one that it is beyond.
 	Value, Limit float64
-	// Missing says that no value was told, so that the limits are not known to hold: Value
-	// and Limit are 0.
+	// Missing says that no value was told, so that the limits are not known to hold: Value and Limit are 0.
 	Missing bool
 }
 
@@ -125,8 +122,7 @@ func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 // outputs' names: none, and nil, if it is feasible.
 func (o Observation) Violations() []Violation { return slices.Clone(o.violations) }
 
-// Outputs returns the names of the outputs that past tasks have, sorted: those of which the
-// prior knows something.
+// Outputs returns the names of the outputs that past tasks have, sorted: those of which the prior knows something.
 func (p *Prior) Outputs() []string {
 	var names []string
 	for _, o := range p.outputs {

@@ -49,9 +49,8 @@ func (c *runConfig) limited() bool {
 	return slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Limited() })
 }
 
-// foretell returns what the models expect of the outputs of an evaluation at x before they
-// are told, by name.
-func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Event, x []float64) (map[string]Forecast, error) {
+// foretell returns what the models expect of the outputs of an evaluation before they are told, by name.
+func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Event) (map[string]Forecast, error) {
 	forecasts := make(map[string]Forecast)
 	for _, m := range models {
 		y, told := e.Outputs[m.output.Name]
@@ -65,7 +64,7 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 		if !ok {
 			continue
 		}
-		mean, sd, err := m.model.predict(ctx, o.space.EncodeAll([][]float64{x}))
+		mean, sd, err := m.model.predict(ctx, o.space.EncodeAll([][]float64{e.X}))
 		if err != nil {
 			return nil, err
 		}
@@ -145,8 +144,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 	return f, true, ctx.Err()
 }
 
-// fitAt is fit of a model that is to predict at the rows of x next: candidates of a list, which
-// come again, are bound.
+// fitAt is fit of a model that is to predict at the rows of x next: candidates of a list, which come again, are bound.
 func (m *outputModel) fitAt(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (f outputFit, ok bool, err error) {
 	if f, ok, err = m.fit(ctx, o, pending); err == nil && x == o.points {
 		err = m.model.bind(ctx, x)
@@ -226,10 +224,9 @@ func (o *draft) feasible() []bool {
 // of many that nearly all do, and among those a poor one by the objective.
 const asLikely = 0.05129329438755058
 
-// feasibleFirst has the probabilities that limits hold decide before the scores, which have the
-// other factors in them already: among candidates about as likely as the likeliest the scores
-// do, and all others come after, in the order of the product of all factors. It reports whether
-// that makes a difference.
+// feasibleFirst has the probabilities that limits hold decide before the scores, which have the other factors in them
+// already: among candidates about as likely as the likeliest the scores do, and all others come after, in the order of
+// the product of all factors. It reports whether that makes a difference.
 func feasibleFirst(scores []float64, factors []factor) bool {
 	logs := make([]float64, len(scores)) // in the end 0 for the likely ones, and below for others
 	for i := range logs {

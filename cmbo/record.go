@@ -10,8 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
 
-// A promise is the improvement that a model expected of an evaluation, and what came of it,
-// in the user's units.
+// A promise is the improvement that a model expected of an evaluation, and what came of it, in the user's units.
 type promise struct{ expected, gained float64 }
 
 // recordWindows are the numbers of evaluations, the last ones, by which a model's promises
@@ -19,10 +18,9 @@ type promise struct{ expected, gained float64 }
 // faster than what rough models expect, and few evaluations tell little.
 var recordWindows = [...]int{4, 10}
 
-// fewestExpected is, by the number of improvements seen, the least number of them that may
-// have been expected: the mean of the Poisson distribution that has so many or more once in
-// a hundred times. Once in twenty would let one run in ten see a forecast that is more than is
-// left, nearly always after ten values, when few promises were made.
+// fewestExpected is, by the number of improvements seen, the least number of them that may have been expected: the mean
+// of the Poisson distribution that has so many or more once in a hundred times. Once in twenty would let one run in ten
+// see a forecast that is more than is left, nearly always after ten values, when few promises were made.
 var fewestExpected = [...]float64{0, 0.0101, 0.1486, 0.4360, 0.8232, 1.2791, 1.7853, 2.3302, 2.9061, 3.5075, 4.1302}
 
 // kept returns the share of what was promised that may be relied on: what was gained over
@@ -62,11 +60,10 @@ type hindsight struct {
 	promises []promise
 }
 
-// relive takes *past, nil before the first time, through the events that it has not seen. It calls
-// see for each that told a value, of the point x, with the log before it. The caller holds the model.
-func (o *draft) relive(
-	past **hindsight, see func(past *hindsight, before *draft, e runlog.Event, x []float64) error,
-) (*hindsight, error) {
+// relive takes *past, nil before the first time, through the events that it has not seen. It calls see for each that
+// told a value, with its point and the outputs of the whole evaluation, and with the log before it. The caller holds
+// the model.
+func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event) error) (*hindsight, error) {
 	if *past == nil {
 		m, err := o.config.model(o.space, false)
 		if err != nil {
@@ -79,11 +76,11 @@ func (o *draft) relive(
 	before := &draft{Optimizer: o.Optimizer, h: p.h}
 	for _, e := range o.h.Events[len(p.h.Events):] {
 		if e.Kind == runlog.EventTold || e.Kind == runlog.EventObserved {
-			x := e.X
+			told := e
 			if e.Kind == runlog.EventTold {
-				x = p.h.Trials[e.Trial-1].X
+				told.X, told.Outputs = p.h.Trials[e.Trial-1].X, p.h.Whole(e.Trial, e.Outputs)
 			}
-			if err := see(p, before, e, x); err != nil {
+			if err := see(p, before, told); err != nil {
 				return nil, fmt.Errorf("forecast of value %d: %w", len(p.h.Observations)+1, err)
 			}
 		}
@@ -94,7 +91,7 @@ func (o *draft) relive(
 
 // record returns the model's promises of the last evaluations. The caller holds the model.
 func (o *draft) record(ctx context.Context) ([]promise, error) {
-	past, err := o.relive(&o.judged, func(past *hindsight, before *draft, e runlog.Event, x []float64) error {
+	past, err := o.relive(&o.judged, func(past *hindsight, before *draft, e runlog.Event) error {
 		at := before.h.Best(o.config.minimize)
 		if at < 0 || len(o.h.Observations)-len(before.h.Observations) > recordWindows[len(recordWindows)-1] {
 			return nil
@@ -103,7 +100,7 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 		if !before.hasScale(d) {
 			return nil
 		}
-		gain, err := before.gain(ctx, past.model, d, &scale, x)
+		gain, err := before.gain(ctx, past.model, d, &scale, e.X)
 		if err != nil {
 			return err
 		}
@@ -112,7 +109,7 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 			if !m.output.Limited() {
 				continue
 			}
-			g, err := m.factor(ctx, before, o.space.EncodeAll([][]float64{x}), false)
+			g, err := m.factor(ctx, before, o.space.EncodeAll([][]float64{e.X}), false)
 			if err != nil {
 				return err
 			}

@@ -6,8 +6,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// A Trial is a point an [Optimizer] proposes for evaluation. It is plain data:
-// the caller may keep or change it.
+// A Trial is a point an [Optimizer] proposes for evaluation. It is plain data: the caller may keep or change it.
 type Trial struct {
 	// ID identifies the trial in Tell, TellFailed and Cancel: 1, 2, ... in the order of asking.
 	ID int
@@ -26,8 +25,7 @@ type Trial struct {
 // and Bool panic at the name of no such parameter; [Trial.Config] and [Trial.Into] do not.
 func (t Trial) Float(name string) float64 { return t.point().Float(name) }
 
-// Int returns the value of an integer parameter or of an ordinal of whole
-// numbers. It panics as [Trial.Float] does.
+// Int returns the value of an integer parameter or of an ordinal of whole numbers. It panics as [Trial.Float] does.
 func (t Trial) Int(name string) int { return t.point().Int(name) }
 
 // Choice returns the chosen name of a categorical parameter. It panics as [Trial.Float] does.
@@ -36,12 +34,10 @@ func (t Trial) Choice(name string) string { return t.point().Choice(name) }
 // Bool returns the value of a boolean parameter. It panics as [Trial.Float] does.
 func (t Trial) Bool(name string) bool { return t.point().Bool(name) }
 
-// Config returns the values by name, as [space.Space.Config] does; nil if the trial
-// was not made by an Optimizer.
+// Config returns the values by name, as [space.Space.Config] does; nil if the trial was not made by an Optimizer.
 func (t Trial) Config() map[string]any { return t.point().Config() }
 
-// Into sets the fields of a struct to the values of the parameters that their tags name, as
-// [SpaceOf] describes:
+// Into sets the fields of a struct to the values of the parameters that their tags name, as [SpaceOf] describes:
 //
 //	var cfg struct {
 //		LR    float64 `cmbo:"lr"`
@@ -49,9 +45,8 @@ func (t Trial) Config() map[string]any { return t.point().Config() }
 //	}
 //	err := trial.Into(&cfg)
 //
-// It fails with [ErrSpace] if cfg is no pointer to a struct, if a tag names no parameter, a
-// parameter has no field or one of another type, or if the trial was not made by an
-// Optimizer; cfg is unchanged then.
+// It fails with [ErrSpace] if cfg is no pointer to a struct, if a tag names no parameter, a parameter has no field or
+// one of another type, or if the trial was not made by an Optimizer; cfg is unchanged then.
 func (t Trial) Into(cfg any) error { return t.point().Into(cfg) }
 
 func (t Trial) point() space.Point { return space.Point{Space: t.space, X: t.X} }
@@ -60,13 +55,11 @@ func (t Trial) point() space.Point { return space.Point{Space: t.space, X: t.X} 
 type Observation struct {
 	X []float64 // the point, as [Space] describes rows
 	Y float64   // in the user's units
-	// NoiseVariance is the variance of the measurement's error in squared
-	// units of Y, 0 if it was not given.
+	// NoiseVariance is the variance of the measurement's error in squared units of Y, 0 if it was not given.
 	NoiseVariance float64
-	// Outputs are what was told beside Y, nil for nothing.
+	// Outputs are what was told beside Y, nil for nothing; the cost is that of all trials of an evaluation: see [AsCost].
 	Outputs Outputs
-	// Trial is the ID of the trial that was told, 0 for an observation the
-	// optimiser did not propose.
+	// Trial is the ID of the trial that was told, 0 for an observation the optimiser did not propose.
 	Trial int
 
 	space      *Space
@@ -96,8 +89,7 @@ func (o Observation) Into(cfg any) error { return o.point().Into(cfg) }
 
 func (o Observation) point() space.Point { return space.Point{Space: o.space, X: o.X} }
 
-// String lists the trial's ID and its values by name, such as
-// "trial 3: lr=0.01 depth=4 kernel=rbf".
+// String lists the trial's ID and its values by name, such as "trial 3: lr=0.01 depth=4 kernel=rbf".
 func (t Trial) String() string {
 	return fmt.Sprintf("trial %d:%s", t.ID, t.point())
 }

@@ -51,8 +51,7 @@ type Event struct {
 
 	// State is what the model wants back of the proposal (asked).
 	State []float64
-	// Params are fitted parameters (fitted) and Count the number of
-	// observations they were fitted to.
+	// Params are fitted parameters (fitted) and Count the number of observations they were fitted to.
 	Params []float64
 	Count  int
 	// Saw is how many events of the log were known to the AskN that added this
@@ -123,8 +122,7 @@ type Log struct {
 	Fitted map[int][]float64
 }
 
-// NewLog returns an empty log of a run over s whose evaluations have further outputs, in
-// the order of their names.
+// NewLog returns an empty log of a run over s whose evaluations have further outputs, in the order of their names.
 func NewLog(s *space.Space, outputs ...Output) *Log {
 	return &Log{space: s, outputs: outputs, Used: make(map[string]int), paused: make(map[string]int), Fitted: make(map[int][]float64)}
 }
@@ -147,11 +145,13 @@ func (h *Log) Apply(e Event) {
 		}
 	case EventTold:
 		t.Status, t.Outputs = Told, e.Outputs
+		e.Outputs = h.Whole(e.Trial, e.Outputs)
 		delete(h.paused, points.Key(e.X))
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, e.Trial, e.Outputs})
 		h.answers = append(h.answers, e)
 	case EventFailed:
 		t.Status, t.Outputs = Failed, e.Outputs
+		e.Outputs = h.Whole(e.Trial, e.Outputs)
 		delete(h.paused, points.Key(e.X))
 		h.answers = append(h.answers, e)
 		h.Failures++
@@ -194,17 +194,46 @@ func (h *Log) release(x []float64) {
 
 // Shown returns what an evaluation has shown, before it was stopped and went on too.
 func (h *Log) Shown(trial int) space.Curve {
-	t := &h.Trials[trial-1]
-	c := t.Curve
-	for k := t.Resumes; k > 0; k = h.Trials[k-1].Resumes {
+	c, _ := h.parts(trial)
+	return c
+}
+
+// parts returns that, and which of the trials that were stopped it goes on with: not one after whose beginning it began
+// anew.
+func (h *Log) parts(trial int) (c space.Curve, stopped []int) {
+	c = h.Trials[trial-1].Curve
+	for k := h.Trials[trial-1].Resumes; k > 0; k = h.Trials[k-1].Resumes {
 		p := h.Trials[k-1].Curve
 		n := len(p.Steps)
 		if len(c.Steps) > 0 {
 			n, _ = slices.BinarySearch(p.Steps, c.Steps[0])
 		}
-		c = space.Curve{Steps: slices.Concat(p.Steps[:n], c.Steps), Values: slices.Concat(p.Values[:n], c.Values)}
+		if n > 0 {
+			stopped = append(stopped, k)
+			c = space.Curve{Steps: slices.Concat(p.Steps[:n], c.Steps), Values: slices.Concat(p.Values[:n], c.Values)}
+		}
 	}
-	return c
+	return c, stopped
+}
+
+// Whole returns the outputs of an evaluation, of which a trial brought those given: its cost is the sum over all trials
+// that it went through, and missing where one of them did not tell it.
+func (h *Log) Whole(trial int, brought map[string]float64) map[string]float64 {
+	cost := h.CostOutput()
+	_, stopped := h.parts(trial)
+	if cost == nil || len(stopped) == 0 {
+		return brought
+	}
+	sum, known := brought[cost.Name]
+	for _, k := range stopped {
+		c, told := h.Trials[k-1].Outputs[cost.Name]
+		sum, known = min(sum+c, points.MaxValue), known && told
+	}
+	out := maps.Clone(brought)
+	if delete(out, cost.Name); known {
+		out[cost.Name] = sum
+	}
+	return out
 }
 
 // Pending lists the IDs of trials that are open: points a model counts as visited without a value.
@@ -234,8 +263,7 @@ func (h *Log) Started() int {
 	return n
 }
 
-// Proposable reports whether the point of a key may be proposed: it was not asked or
-// observed, or cancelled since.
+// Proposable reports whether the point of a key may be proposed: it was not asked or observed, or cancelled since.
 func (h *Log) Proposable(key string) bool { return h.Used[key] == 0 }
 
 // Oriented returns the values of observations with larger being better, and their noise variances.
@@ -293,10 +321,9 @@ func (h *Log) best(minimize bool, counts func(i int) bool) int {
 	return best
 }
 
-// Stalled returns the number of proposals whose evaluations, failed ones too, ended since the
-// one of the best value, of all values if none holds all limits: those that proposals improve
-// on. Points that were observed say nothing of how good proposals are, and do not count, nor do
-// those whose evaluation can go on.
+// Stalled returns the number of proposals whose evaluations, failed ones too, ended since the one of the best value, of
+// all values if none holds all limits: those that proposals improve on. Points that were observed say nothing of how
+// good proposals are, and do not count, nor do those whose evaluation can go on.
 func (h *Log) Stalled(minimize bool) int {
 	best := h.Best(minimize)
 	if best < 0 {

@@ -173,8 +173,7 @@ func (h *Log) Nearest(minimize bool) int {
 	return best
 }
 
-// EncodedOutput returns the points evaluated, failed ones too, that have an output, in the
-// unit cube, and its values.
+// EncodedOutput returns the points evaluated, failed ones too, that have an output, in the unit cube, and its values.
 func (h *Log) EncodedOutput(name string) (x *linalg.Dense, values []float64) {
 	var rows [][]float64
 	for _, e := range h.answers {

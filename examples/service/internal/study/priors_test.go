@@ -331,3 +331,44 @@ func TestLearnOptions(t *testing.T) {
 		t.Error("another prior than the library's")
 	}
 }
+
+// The cost of an evaluation that was stopped and resumed is that of its trials together, whose limit decides what is the
+// best, as in the library; not of one whose steps it began again, and unknown where one is.
+func TestCostOfResumed(t *testing.T) {
+	limit := 60.0
+	o := api.Options{Checkpoints: true, Outputs: []api.Output{{Name: "seconds", Cost: true, AtMost: &limit}}}
+	m := open(t, study.Config{Dir: t.TempDir()})
+	for name, c := range map[string]struct {
+		first api.Values
+		begin int // the step that the second trial reports first
+		holds bool
+	}{
+		"together": {api.Values{"seconds": 45}, 2, true}, "dear": {api.Values{"seconds": 51}, 2, false},
+		"unknown": {nil, 2, false}, "anew": {api.Values{"seconds": 51}, 1, true},
+	} {
+		s, _, err := m.Create(t.Context(), name, &api.NewStudy{ID: name, Space: unitSpace(t), Options: o})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, q := t.Context(), study.Request{}
+		for k := range 2 {
+			_, _, err := s.Enqueue(ctx, q, []float64{0.5})
+			_, _, err2 := s.Ask(ctx, q, 1, nil)
+			_, _, err3 := s.Report(ctx, q, k+1, 1+k*(c.begin-1), 1)
+			if err := errors.Join(err, err2, err3); err != nil {
+				t.Fatal(err)
+			}
+			if k == 0 {
+				_, _, err = s.TellStopped(ctx, q, 1, c.first)
+			} else {
+				_, _, err = s.Tell(ctx, q, 2, study.Measured{Y: 2, Outputs: api.Values{"seconds": 10}})
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		}
+		if got := s.Summary().Best != nil; got != c.holds {
+			t.Errorf("%s: a best value %v, want %v", name, got, c.holds)
+		}
+	}
+}

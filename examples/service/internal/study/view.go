@@ -1,6 +1,8 @@
 package study
 
 import (
+	"maps"
+	"math"
 	"slices"
 	"sync"
 
@@ -269,7 +271,7 @@ func (v *view) answer(e event, r *record, s *Study) {
 	case "told":
 		t.Status, t.Y, t.Noise = api.Told, *e.Y, e.Noise
 		v.counts.Told++
-		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID, Outputs: t.Outputs}, s)
+		v.observe(Observation{X: t.X, Y: t.Y, Trial: t.ID, Outputs: v.whole(t, s.header.Options.Outputs)}, s)
 	case "failed":
 		t.Status = api.Failed
 		v.counts.Failed++
@@ -283,6 +285,31 @@ func (v *view) answer(e event, r *record, s *Study) {
 			v.paused = append(v.paused, t.ID)
 		}
 	}
+}
+
+// whole returns what an evaluation that t ended brought, of which the cost is the sum of what its trials were told, as in
+// a [cmbo.Observation]: not of those whose steps it began again, and missing where one is not known.
+func (v *view) whole(t *Trial, outputs []api.Output) map[string]float64 {
+	cost := slices.IndexFunc(outputs, func(o api.Output) bool { return o.Cost })
+	if cost < 0 || t.Resumes == 0 {
+		return t.Outputs
+	}
+	name, out := outputs[cost].Name, maps.Clone(t.Outputs)
+	first := append(slices.Clone(t.Steps), math.MaxInt)[0]
+	for k := t.Resumes; k > 0; k = v.trials[k-1].Resumes {
+		p := &v.trials[k-1]
+		if p.Steps[0] >= first {
+			continue
+		}
+		first = p.Steps[0]
+		part, told := p.Outputs[name]
+		if sum, known := out[name]; told && known {
+			out[name] = sum + part
+		} else {
+			delete(out, name)
+		}
+	}
+	return out
 }
 
 // pausedAt returns the place among those paused of the trial at a point, -1 for none.
