@@ -58,7 +58,7 @@ func (m consulted) predict(ctx context.Context, x *linalg.Dense) (mean, sd []flo
 }
 
 // widen makes predicted deviations those that are told, not those that score: of a run without a past as wide as its few
-// values leave the variance unknown. Scored by these a run has 1.02 times the area on six tables, 1.06 on tst-svm.
+// values leave the variance unknown.
 func (m consulted) widen(sd []float64) {
 	if r, ok := m.Surrogate.(plainRun); ok {
 		by := r.Widening()

@@ -76,7 +76,8 @@ type Calibration struct {
 	Coverage, LogScore float64
 	// Outputs says the same of each output with a limit, and of the cost, by name; nil if there is none. Where
 	// an output is learned in logarithms, its forecasts are on that scale: the inverse
-	// hyperbolic sine of the value in units of the least known one.
+	// hyperbolic sine of the value in units of the least known one. Deviations are those that score,
+	// by which limits are judged, not as wide without a past as [Optimizer.Predict] has the objective's.
 	Outputs map[string]Calibration
 }
 

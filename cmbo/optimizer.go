@@ -372,9 +372,9 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // hundreds of times as far below the best as the others
 // (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 89 to 93 % on draws of a
 // Gaussian population (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). Without a past sd is as wide as few
-// values leave the variance unknown, 1.45 times that of [Step], which scores, at five, 1.08 at twenty: intervals of the
+// values leave the variance unknown, 1.44 times that of [Step], which scores, at five, 1.08 at twenty: intervals of the
 // first twenty values hold .83, and .85 of other rows. Noise that a past of few rows does not show makes intervals
-// too narrow, and ends far from the best absurd: give it ([WithNoise], [Task.NoiseVariance]).
+// too narrow near the best value, and absurdly wide far below it: give it ([WithNoise], [Task.NoiseVariance]).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

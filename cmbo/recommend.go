@@ -74,7 +74,8 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 			return r, err
 		}
 		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
-		if r.X, r.Values = point(0), len(values[0]); !present.hasScale(d) {
+		r.X, r.Values = point(0), len(values[0])
+		if !present.hasScale(d) {
 			return r, nil
 		}
 		mean, sd, err := o.model.predict(ctx, points.Pick(present.h.Encoded(present.h.Observations), at))

@@ -130,7 +130,11 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 
 // Local candidates move each number with probability moveProb, by a step drawn at one of two scales of the
 // unit interval. If half of many choices changed, what is near a point would be points drawn at random.
-const moveProb, wideStep, narrowStep = 0.5, 0.1, 0.02
+const (
+	moveProb   = 0.5
+	wideStep   = 0.1
+	narrowStep = 0.02
+)
 
 // choice reports what counts as a choice there: a number of two or three values moves by half its range at least.
 func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }

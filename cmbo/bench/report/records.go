@@ -216,7 +216,8 @@ const (
 
 func familyOf(method string) string {
 	isVariant := func(v paper.Variant) bool { return v.String() == method }
-	switch method = strings.TrimSuffix(method, bench.SharedValues); {
+	method = strings.TrimSuffix(method, bench.SharedValues)
+	switch {
 	case method == "Random" || method == "GP" || method == "no-past":
 		return reference
 	case strings.HasPrefix(method, standard), slices.ContainsFunc(paper.Variants(), isVariant):

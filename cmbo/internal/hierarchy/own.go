@@ -80,8 +80,8 @@ func (r *Run) setMembers(noise float64) {
 	for _, h := range r.Model.hypotheses(&r.s) {
 		of := h.about()
 		for _, by := range times {
-			log, noise := math.Log(of.prior/float64(len(times))), by*cmp.Or(of.ownNoise, noise)
-			r.all = append(r.all, &member{hypothesis: h, facts: of, log: log, noise: noise})
+			log := math.Log(of.prior / float64(len(times)))
+			r.all = append(r.all, &member{hypothesis: h, facts: of, log: log, noise: by * cmp.Or(of.ownNoise, noise)})
 		}
 	}
 }

@@ -332,7 +332,8 @@ func (r *Likeness) affineOf(p affinePrior, task map[string]any) affinePrior {
 			linalg.Axpy(off, inverse.At(t, u)/inverse.At(t, t), r.dev.Row(u))
 		}
 		for c, d := range r.dev.Row(t) {
-			errors[c], all[c] = errors[c]+off[c]*off[c], all[c]+d*d
+			errors[c] += off[c] * off[c]
+			all[c] += d * d
 		}
 	}
 	for c := range remaining {

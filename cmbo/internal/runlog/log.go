@@ -230,7 +230,8 @@ func (h *Log) Whole(trial int, brought map[string]float64) map[string]float64 {
 		sum, known = min(sum+c, points.MaxValue), known && told
 	}
 	out := maps.Clone(brought)
-	if delete(out, cost.Name); known {
+	delete(out, cost.Name)
+	if known {
 		out[cost.Name] = sum
 	}
 	return out

@@ -514,7 +514,8 @@ const (
 	Stopped   = "stopped" // before the end of its evaluation
 )
 
-// A Trial is a point proposed and what became of it.
+// A Trial is a point proposed and what became of it. Expected is missing of one that was open when the service was
+// started again.
 type Trial struct {
 	ID            int            `json:"id"`
 	Status        string         `json:"status"`
@@ -523,7 +524,7 @@ type Trial struct {
 	Config        map[string]any `json:"config"`
 	Y             *float64       `json:"y,omitempty"` // if it was told
 	NoiseVariance float64        `json:"noise_variance,omitempty"`
-	Expected      *Prediction    `json:"expected,omitempty"` // what the model expected of y when it chose the point; nothing if it was open when the service was started again
+	Expected      *Prediction    `json:"expected,omitempty"` // what the model expected of y when it chose the point
 	Enqueued      bool           `json:"enqueued,omitempty"` // it was proposed because it was enqueued
 	Deadline      string         `json:"deadline,omitempty"` // as in RFC 3339
 	Expired       bool           `json:"expired,omitempty"`  // it failed or was cancelled because the deadline passed
