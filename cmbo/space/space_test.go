@@ -127,6 +127,7 @@ func TestNearManyChoices(t *testing.T) {
 		at, moves float64
 	}{
 		{func(name string) Param { return Categorical(name, "a", "b", "c") }, 0, 1},
+		{Bool, 1, 1},
 		{func(name string) Param { return Int(name, 1, 3) }, 2, 1},
 		{func(name string) Param { return Ordinal(name, 8, 64) }, 8, 0.5},
 	} {
@@ -156,6 +157,11 @@ func TestNearManyChoices(t *testing.T) {
 			require.InDelta(t, k.moves*(move*float64(c)+forced*(1-move)), float64(changed)/n, 0.05, "%d of %v", c, params[1])
 			require.Greater(t, float64(alone)/n, 0.3, "%d of %v", c, params[1])
 		}
+	}
+	s, err := New(Categorical("only", "a"), Bool("b"))
+	require.NoError(t, err)
+	for _, row := range s.Near([]float64{0, 0}, 100, rng.Stream(1, "near")) {
+		require.Zero(t, row[0])
 	}
 }
 
