@@ -642,6 +642,28 @@ func TestCostOfResumed(t *testing.T) {
 	}
 }
 
+// One stop is enough for a whole that has parts.
+func TestCostOfResumedOnce(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	o, err := New(s, WithOutput("seconds", AsCost()), WithCheckpoints())
+	require.NoError(t, err)
+	for i, part := range []float64{50, 10} {
+		require.NoError(t, o.Enqueue([]float64{0.5}))
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		_, err = o.Report(ctx, trial.ID, i, 1)
+		require.NoError(t, err)
+		if i == 0 {
+			require.NoError(t, o.TellStopped(ctx, trial.ID, Outputs{"seconds": part}))
+		} else {
+			require.NoError(t, o.Tell(trial.ID, 3, Outputs{"seconds": part}))
+		}
+	}
+	require.Equal(t, Outputs{"seconds": 60}, o.Observations()[0].Outputs)
+}
+
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
 // so does one whose costs are in another unit.
 func TestCostRestored(t *testing.T) {
