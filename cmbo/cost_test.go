@@ -642,8 +642,8 @@ func TestCostOfResumed(t *testing.T) {
 	}
 }
 
-// One stop is enough for a whole that has parts.
-func TestCostOfResumedOnce(t *testing.T) {
+// One stop is enough for a whole that has parts, which has the steps of both.
+func TestResumedOnce(t *testing.T) {
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))
 	require.NoError(t, err)
@@ -662,6 +662,9 @@ func TestCostOfResumedOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, Outputs{"seconds": 60}, o.Observations()[0].Outputs)
+	task, err := o.Task("it")
+	require.NoError(t, err)
+	require.Equal(t, []Curve{{Steps: []int{0, 1}, Values: []float64{1, 1}}}, task.Curves, "what both have shown")
 }
 
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
