@@ -57,15 +57,23 @@ func (m consulted) predict(ctx context.Context, x *linalg.Dense) (mean, sd []flo
 	return mean, sd, m.Predict(ctx, mean, sd, x)
 }
 
-// widen makes predicted deviations those that are told, not those that score: of a run without a past as wide as its few
-// values leave the variance unknown.
-func (m consulted) widen(sd []float64) {
-	if r, ok := m.Surrogate.(plainRun); ok {
-		by := r.Widening()
-		for i := range sd {
-			sd[i] *= by
-		}
+// believed is predict with the deviations that are told, not those that score: see widening.
+func (m consulted) believed(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
+	mean, sd, err = m.predict(ctx, x)
+	by := m.widening()
+	for i := range sd {
+		sd[i] *= by
 	}
+	return mean, sd, err
+}
+
+// widening is how many times as wide as those that score deviations are told: of a run without a past as its few values
+// leave the variance unknown.
+func (m consulted) widening() float64 {
+	if r, ok := m.Surrogate.(plainRun); ok {
+		return r.Widening()
+	}
+	return 1
 }
 
 // measured returns what a measurement at the rows of x is expected to be, with a deviation that
@@ -191,11 +199,10 @@ func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64)
 
 // predictOne predicts at one point.
 func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {
-	mean, sd, err := m.predict(ctx, linalg.NewDense(1, len(u), u))
+	mean, sd, err := m.believed(ctx, linalg.NewDense(1, len(u), u))
 	if err != nil {
 		return belief{}, err
 	}
-	m.widen(sd)
 	return m.belief(c, scale, mean[0], sd[0]), nil
 }
 

@@ -61,6 +61,50 @@ func (p *gaussianPopulation) task(r *rand.Rand, shift float64) []float64 {
 	return f
 }
 
+// A coverage counts the values that runs asked for and the other rows, and those that 90 % intervals hold.
+type coverage struct{ asked, askedHeld, other, otherHeld int }
+
+// count makes a run of 20 values, f at the rows as measured, and looks at five rows after each but the first ones.
+func (c *coverage) count(
+	t *testing.T, o *cmbo.Optimizer, r *rand.Rand, rows [][]float64, f []float64, measure func(v float64) float64, first int,
+) {
+	of := make(map[string]float64)
+	for j, row := range rows {
+		of[fmt.Sprint(row)] = f[j]
+	}
+	for n := range 20 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, measure(of[fmt.Sprint(trial.X)])))
+		if n < first {
+			continue
+		}
+		for range 5 {
+			j := r.IntN(len(rows))
+			mean, sd, err := o.Predict(rows[j])
+			require.NoError(t, err)
+			c.other++
+			if math.Abs(f[j]-mean) <= 1.645*sd {
+				c.otherHeld++
+			}
+		}
+	}
+	calibration, err := o.Calibration(ctx)
+	require.NoError(t, err)
+	for _, forecast := range calibration.Forecasts {
+		c.asked++
+		if forecast.Inside() {
+			c.askedHeld++
+		}
+	}
+}
+
+func (c coverage) shares() map[string]float64 {
+	return map[string]float64{
+		"values asked for": float64(c.askedHeld) / float64(c.asked), "rows": float64(c.otherHeld) / float64(c.other),
+	}
+}
+
 // On draws of a Gaussian population 90 % intervals hold .87 to .93 of the values that a run asks
 // for, and of rows that it does not. A run's share deviates by a tenth, and the mean of 4n runs by
 // half of that over √n: the bounds are wider by two of those.
@@ -68,10 +112,10 @@ func TestCoverage(t *testing.T) {
 	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
 	problems := *coverageProblems
-	var allAsked, allAskedHeld, allOther, allOtherHeld int
+	var all coverage
 	for _, noise := range []float64{0.001, 0.1} {
 		for _, shift := range []float64{0, 1} {
-			var asked, askedHeld, other, otherHeld int
+			var c coverage
 			for i := range problems {
 				r := rng.Stream(uint64(i), fmt.Sprint("coverage ", noise, shift))
 				p := newGaussianPopulation(r, rows)
@@ -86,44 +130,17 @@ func TestCoverage(t *testing.T) {
 					past = append(past, task)
 				}
 				f := p.task(r, shift)
-				of := make(map[string]float64)
-				for j, row := range rows {
-					of[fmt.Sprint(row)] = f[j]
-				}
 				o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past)))
-				for range 20 {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
-					require.NoError(t, o.Tell(trial.ID, measure(of[fmt.Sprint(trial.X)])))
-					for range 5 {
-						j := r.IntN(len(rows))
-						mean, sd, err := o.Predict(rows[j])
-						require.NoError(t, err)
-						other++
-						if math.Abs(f[j]-mean) <= 1.645*sd {
-							otherHeld++
-						}
-					}
-				}
-				c, err := o.Calibration(ctx)
-				require.NoError(t, err)
-				for _, forecast := range c.Forecasts {
-					asked++
-					if forecast.Inside() {
-						askedHeld++
-					}
-				}
+				c.count(t, o, r, rows, f, measure, 0)
 			}
+			shares := c.shares()
 			t.Logf("noise %g, offsets %g: of %d values asked for %.3f, of %d rows %.3f", noise, shift,
-				asked, float64(askedHeld)/float64(asked), other, float64(otherHeld)/float64(other))
-			allAsked, allAskedHeld = allAsked+asked, allAskedHeld+askedHeld
-			allOther, allOtherHeld = allOther+other, allOtherHeld+otherHeld
+				c.asked, shares["values asked for"], c.other, shares["rows"])
+			all = coverage{all.asked + c.asked, all.askedHeld + c.askedHeld, all.other + c.other, all.otherHeld + c.otherHeld}
 		}
 	}
 	wider := 0.1 / math.Sqrt(float64(problems))
-	for what, share := range map[string]float64{
-		"values asked for": float64(allAskedHeld) / float64(allAsked), "rows": float64(allOtherHeld) / float64(allOther),
-	} {
+	for what, share := range all.shares() {
 		assert.Greater(t, share, 0.87-wider, what)
 		assert.Less(t, share, 0.93+wider, what)
 	}
@@ -134,45 +151,15 @@ func TestCoverage(t *testing.T) {
 func TestCoverageWithoutPast(t *testing.T) {
 	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
-	runs := 6 * *coverageProblems
-	var asked, askedHeld, other, otherHeld int
-	for i := range runs {
+	var c coverage
+	for i := range 6 * *coverageProblems {
 		r := rng.Stream(uint64(i), "coverage without a past")
 		f := newGaussianPopulation(r, rows).task(r, 0)
-		of := make(map[string]float64)
-		for j, row := range rows {
-			of[fmt.Sprint(row)] = f[j]
-		}
+		measure := func(v float64) float64 { return v + 0.03*r.NormFloat64() }
 		o := newOptimizer(t, space, cmbo.WithSeed(uint64(i+1)))
-		for n := range 20 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
-			require.NoError(t, o.Tell(trial.ID, of[fmt.Sprint(trial.X)]+0.03*r.NormFloat64()))
-			if n < 2 { // fewer than three values tell no deviation
-				continue
-			}
-			for range 5 {
-				j := r.IntN(len(rows))
-				mean, sd, err := o.Predict(rows[j])
-				require.NoError(t, err)
-				other++
-				if math.Abs(f[j]-mean) <= 1.645*sd {
-					otherHeld++
-				}
-			}
-		}
-		c, err := o.Calibration(ctx)
-		require.NoError(t, err)
-		for _, forecast := range c.Forecasts {
-			asked++
-			if forecast.Inside() {
-				askedHeld++
-			}
-		}
+		c.count(t, o, r, rows, f, measure, 2) // fewer than three values tell no deviation
 	}
-	for what, share := range map[string]float64{
-		"values asked for": float64(askedHeld) / float64(asked), "rows": float64(otherHeld) / float64(other),
-	} {
+	for what, share := range c.shares() {
 		t.Logf("%s: %.3f", what, share)
 		assert.Greater(t, share, 0.8, what)
 		assert.Less(t, share, 0.93, what)

@@ -130,9 +130,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 				}
 			}
 			if past.hasScale(d) {
-				sd := []float64{s.SD[s.Chosen]}
-				o.model.widen(sd)
-				b = o.model.belief(&o.config, &scale, s.Mean[s.Chosen], sd[0])
+				b = o.model.belief(&o.config, &scale, s.Mean[s.Chosen], s.SD[s.Chosen]*o.model.widening())
 			}
 		} else {
 			if err := o.fit(ctx, d); err != nil {
@@ -330,11 +328,10 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 		if err != nil {
 			return u, err
 		}
-		mean, sd, err := o.model.predict(ctx, c.x)
+		mean, sd, err := o.model.believed(ctx, c.x)
 		if err != nil {
 			return u, err
 		}
-		o.model.widen(sd)
 		score := make([]float64, len(mean))
 		if known {
 			if err := o.improvement(ctx, o.model, score, mean, sd, c.x, &scale, top); err != nil {

@@ -78,11 +78,10 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if !present.hasScale(d) {
 			return r, nil
 		}
-		mean, sd, err := o.model.predict(ctx, points.Pick(present.h.Encoded(present.h.Observations), at))
+		mean, sd, err := o.model.believed(ctx, points.Pick(present.h.Encoded(present.h.Observations), at))
 		if err != nil {
 			return r, err
 		}
-		o.model.widen(sd)
 		worth := present.withOwn(d, values, mean)
 		best := slices.Index(worth, slices.Max(worth))
 		r.X, r.Values = point(best), len(values[best])

@@ -138,11 +138,10 @@ func (o *draft) gain(ctx context.Context, m consulted, d Data, scale *scaling.Va
 		return 0, err
 	}
 	at := o.space.EncodeAll([][]float64{x})
-	mean, sd, err := m.predict(ctx, at)
+	mean, sd, err := m.believed(ctx, at)
 	if err != nil {
 		return 0, err
 	}
-	m.widen(sd)
 	told, err := m.told(ctx, d)
 	if err != nil {
 		return 0, err

@@ -124,9 +124,8 @@ func TestOutlookByRecord(t *testing.T) {
 			require.NoError(t, err)
 			if d, scale := o.draft().data(false); o.draft().hasScale(d) && o.h.Best(true) >= 0 {
 				require.NoError(t, o.fit(ctx, d))
-				mean, sd, err := o.model.predict(ctx, box.EncodeAll([][]float64{trial.X}))
+				mean, sd, err := o.model.believed(ctx, box.EncodeAll([][]float64{trial.X}))
 				require.NoError(t, err)
-				o.model.widen(sd)
 				told, err := o.model.told(ctx, d)
 				require.NoError(t, err)
 				top := slices.Max(among(told, o.draft().feasible()))

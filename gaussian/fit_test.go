@@ -179,10 +179,8 @@ func TestFitterDeterminism(t *testing.T) {
 // with other priors, too, and with another between.
 func TestFitterGoesOn(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	x, y := linalg.NewDense(30, 2, nil), make([]float64, 30)
+	x, y := randomPoints(r, 30, 2), make([]float64, 30)
 	for i := range y {
-		x.Set(i, 0, r.Float64())
-		x.Set(i, 1, r.Float64())
 		y[i] = math.Sin(5*x.At(i, 0)) + 0.1*r.NormFloat64()
 	}
 	wide := DefaultPriors(2)
@@ -583,10 +581,8 @@ func TestEvidenceOfFixedBounds(t *testing.T) {
 // finds is a maximum all the same.
 func TestFitterWithoutNoise(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	x, y := linalg.NewDense(12, 2, nil), make([]float64, 12)
+	x, y := randomPoints(r, 12, 2), make([]float64, 12)
 	for i := range y {
-		x.Set(i, 0, r.Float64())
-		x.Set(i, 1, r.Float64())
 		if i >= 6 {
 			copy(x.Row(i), x.Row(i-6))
 		}

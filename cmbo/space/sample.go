@@ -145,15 +145,23 @@ func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }
 func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
-	choices := len(s.params) - len(slices.DeleteFunc(s.Params(), Param.choice))
+	choices := 0.0
+	for _, p := range s.params {
+		if p.choice() {
+			choices++
+		}
+	}
 	for i := range n {
-		scale := [2]float64{wideStep, narrowStep}[i%2]
+		scale := wideStep
+		if i%2 == 1 {
+			scale = narrowStep
+		}
 		row := slices.Clone(around)
 		forced := r.IntN(len(row))
 		for k, p := range s.params {
 			prob := moveProb
 			if p.choice() {
-				prob = min(prob, 1/float64(choices))
+				prob = min(prob, 1/choices)
 			}
 			if k != forced && r.Float64() >= prob {
 				continue

@@ -80,9 +80,10 @@ func (a *Areas) compare(strata []*stratum, ms []string, at int) {
 	}
 	slices.SortStableFunc(order, func(d, e int) int { return cmp.Compare(ratios[d].Mean, ratios[e].Mean) })
 	var rivals []int
+	known := bench.Methods()
 	for _, e := range order {
 		own := strings.HasPrefix(ms[e], bench.Ablated("")) // a form of the default
-		if !own && slices.ContainsFunc(bench.Methods(), func(m bench.Method) bool { return m.Transfers && m.Named(ms[e]) }) {
+		if !own && slices.ContainsFunc(known, func(m bench.Method) bool { return m.Transfers && m.Named(ms[e]) }) {
 			rivals, a.Rivals = append(rivals, e), append(a.Rivals, ms[e])
 		}
 	}
