@@ -297,7 +297,7 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true
-		return how, as[Hedger](m).ScoreWithoutTransfer(ctx, s.Scores, q.x, f, best)
+		return how, as[*hierarchicalRun](m).scoreWithoutTransfer(ctx, s.Scores, q.x, best)
 	}
 	how.by, how.criterion, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
 	return how, err

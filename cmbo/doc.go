@@ -36,8 +36,9 @@
 // new task is, up to an offset and a scale that have the past tasks' as their prior, a draw of the
 // population with a process of its own added, of one of two variances, or such a process alone (no
 // transfer). Its values weigh these hypotheses by their marginal likelihood, and the acquisition is
-// the expected improvement over all of them; while its proposals do not improve on the best value,
-// some proposals are other judges': see [Hedger]. Before the first value the largest mean is asked
+// the expected improvement over all of them; while proposals do not improve on the best value, some
+// are other judges': the point farthest from all asked for, whatever is expected there, and, of a past
+// that is trusted, in turns with it the best without the past. Before the first value the largest mean is asked
 // for, and improvements on it while that is pending. A past whose values have the other sign costs
 // the first evaluation, and is mostly followed upside down then; one that is upside down otherwise,
 // errors for accuracies, costs the first few: [Optimizer.Transfer] says whether the past helps, and

@@ -1,23 +1,11 @@
 package cmbo
 
 import (
-	"context"
 	"math"
 
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
 )
-
-// A Hedger is a [Mixture] that can leave the past out. With [EI], while proposals do not improve on the best value,
-// some proposals are not those of its scores: in turns they are as far as can be from all points asked for, and those
-// of ScoreWithoutTransfer. So a past that is wrong about where the best point lies cannot hold up a run for good.
-// Surrogates from outside that are no Hedger are always followed.
-type Hedger interface {
-	Mixture
-	// ScoreWithoutTransfer does what Score of [Scorer] does, as if there were no past task.
-	ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error
-}
 
 // A judge is what a proposal is chosen by.
 type judge uint8
@@ -28,13 +16,13 @@ const (
 	withoutPast              // the scores of the model without transfer
 )
 
-// judge returns who chooses the next point. It follows from the log and from the masses that its values leave, so
-// that a restored run asks the same. Open trials count as proposals that did not improve, so that a batch has all
-// judges. A model that doubts the past itself needs no judge without it.
+// judge returns who chooses the next point, so that a past or a model that is wrong about where the best point lies cannot
+// hold up a run for good: [hierarchy.Hedge] says how often. It follows from the log and from the masses that its values
+// leave, so that a restored run asks the same. Open trials count as proposals that did not improve, so that a batch has all
+// judges. A model that doubts the past itself needs no judge without it, and one from outside has none.
 func (o *draft) judge() judge {
-	when, past := o.settings.Hedge.Trusted, as[Hedger](o.model)
-	// Improvement has to be what is asked for, of a model that can do without the past or of the
-	// library's own without one.
+	when, past := o.settings.Hedge.Trusted, as[*hierarchicalRun](o.model)
+	// Improvement has to be what is asked for.
 	if o.config.acquisition != EI() || past == nil && (o.config.surrogate != nil || o.config.prior != nil) {
 		return byModel
 	}
@@ -47,7 +35,7 @@ func (o *draft) judge() judge {
 	default:
 		up, down := (Transfer{Hypotheses: past.Hypotheses()}).upright()
 		trusted = max(up, down) >= o.settings.Hedge.Trust && !o.tied()
-		if r := as[*hierarchicalRun](o.model); !trusted && r != nil && r.Outgrown() {
+		if !trusted && past.Outgrown() {
 			when = o.settings.Hedge.Alone // a past of few values that is doubted misleads little
 		} else if !trusted {
 			when = o.settings.Hedge.Doubted
@@ -61,7 +49,7 @@ func (o *draft) judge() judge {
 	switch n := stalled - after + len(o.h.Pending()); {
 	case n%every != 0:
 		return byModel
-	case trusted && n/every%2 == 1:
+	case trusted && o.settings.Hedge.WithoutPast && n/every%2 == 1:
 		return withoutPast
 	}
 	return byDistance

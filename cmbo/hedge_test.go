@@ -2,17 +2,14 @@ package cmbo_test
 
 import (
 	"bytes"
-	"context"
 	"fmt"
 	"math"
 	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
-	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -345,7 +342,7 @@ func TestHedgeOfFailures(t *testing.T) {
 	}
 }
 
-// Where improvement is not what is asked for, or the model cannot do without its past, the
+// Where improvement is not what is asked for, or the model is from outside, the
 // model is always followed.
 func TestNoHedge(t *testing.T) {
 	s, p := hedgePrior(t)
@@ -365,56 +362,6 @@ func TestNoHedge(t *testing.T) {
 				require.NotContains(t, []string{byDistance, withoutPast}, judgeOf(t, o, id))
 			}
 		})
-	}
-}
-
-// outsideHedger is a model from outside that can leave its past out.
-type outsideHedger struct {
-	nearest
-	alone int // times that it was asked to
-}
-
-func (*outsideHedger) Hypotheses() []cmbo.Hypothesis {
-	return []cmbo.Hypothesis{{Level: cmbo.LevelPopulation, Cluster: -1, Mass: 0.8}, {Level: cmbo.LevelNone, Cluster: -1, Mass: 0.2}}
-}
-func (*outsideHedger) PriorMean() []float64 { return nil }
-func (*outsideHedger) TaskMeans(context.Context, *linalg.Dense) (ids []string, means [][]float64, err error) {
-	return nil, nil, nil
-}
-func (h *outsideHedger) ScoreWithoutTransfer(_ context.Context, dst []float64, x *linalg.Dense, _ acq.Func, _ float64) error {
-	h.alone++
-	for i := range dst {
-		dst[i] = -x.Row(i)[0]
-	}
-	return nil
-}
-
-// A surrogate from outside that is a Hedger is asked to leave its past out.
-func TestHedgerFromOutside(t *testing.T) {
-	s, _ := grid(t, 9)
-	h := new(outsideHedger)
-	o := newOptimizer(t, s, cmbo.WithSurrogate(h))
-	n := 0.0
-	drive(t, o, func([]float64) float64 { n--; return n }, 20)
-	require.Positive(t, h.alone)
-	at := h.alone
-	for id := 1; id <= 20; id++ {
-		if judgeOf(t, o, id) == withoutPast {
-			at--
-		}
-	}
-	require.Zero(t, at)
-	// Just trusted, it has its turns in a batch, too.
-	o = newOptimizer(t, s, cmbo.WithSurrogate(new(outsideHedger)))
-	drive(t, o, func([]float64) float64 { n--; return n }, 5)
-	trials, err := o.AskN(ctx, 36)
-	require.NoError(t, err)
-	for open, trial := range trials {
-		want := byModel
-		if open%10 == 0 {
-			want = []string{byDistance, withoutPast}[open/10%2]
-		}
-		require.Equal(t, want, judgeOf(t, o, trial.ID), "%d", open)
 	}
 }
 

@@ -158,8 +158,8 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 	return gp.Marked(ctx, r.LogImprovement(ctx, dst, x, best))
 }
 
-// ScoreWithoutTransfer takes the expected improvement under the hypothesis of no transfer, whatever the acquisition.
-func (r *hierarchicalRun) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, _ acq.Func, best float64) error {
+// scoreWithoutTransfer does what Score does of the expected improvement, as if there were no past task.
+func (r *hierarchicalRun) scoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
 	return gp.Marked(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }
 

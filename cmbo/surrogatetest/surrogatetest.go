@@ -34,8 +34,8 @@ const (
 //   - cancelled: with a context that is done a call fails with its error or does what it
 //     should, and the next Fit mends the surrogate;
 //   - candidates: a [cmbo.Binder] predicts at its candidates what it predicts elsewhere;
-//   - scores: a [cmbo.Scorer] gives no NaN, changes no prediction, and the same again, a [cmbo.Hedger]
-//     without transfer too once it has a value, and a [cmbo.MaxValueEstimator]'s maximum is a number;
+//   - scores: a [cmbo.Scorer] gives no NaN, changes no prediction, and the same again, and a
+//     [cmbo.MaxValueEstimator]'s maximum is a number;
 //   - restored: states and fitted parameters ([cmbo.StateKeeper], [cmbo.Refitter]) pass its own
 //     checks, which refuse others of another number, and bring back its predictions to the bit;
 //   - masses: of a [cmbo.Mixture] add up to 1, the weights of a [cmbo.Weigher] too;
@@ -291,18 +291,12 @@ func (c *checker) scores(t told) error {
 	if t.n > 0 {
 		best = slices.Max(t.d.Y)
 	}
-	scores := []func(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error{r.Score}
-	if h, ok := t.s.(cmbo.Hedger); ok && t.n > 0 {
-		scores = append(scores, h.ScoreWithoutTransfer)
-	}
 	for _, f := range []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}} {
 		if t.n == 0 && f != (acq.UCB{Beta: 2}) {
 			f = acq.EI{}
 		}
-		for i, score := range scores {
-			if _, err := twice(func(dst []float64) error { return score(ctx, dst, c.x, f, best) }); err != nil {
-				return fmt.Errorf("%v%s: %w", f, [...]string{"", " without transfer"}[i], err)
-			}
+		if _, err := twice(func(dst []float64) error { return r.Score(ctx, dst, c.x, f, best) }); err != nil {
+			return fmt.Errorf("%v: %w", f, err)
 		}
 	}
 	if d, ok := t.s.(cmbo.Describer); ok {

@@ -111,16 +111,6 @@ func (m *mean) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.
 	}
 	return nil
 }
-
-func (m *mean) ScoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error {
-	for i := range dst {
-		dst[i] = x.Row(i)[1]
-		if m.defect == "NaN without transfer" {
-			dst[i] = math.NaN()
-		}
-	}
-	return nil
-}
 func (m *mean) MaxValue() float64 {
 	if m.defect == "NaN maximum" {
 		return math.NaN()
@@ -206,7 +196,7 @@ func TestDefects(t *testing.T) {
 		{"remembers", "repeatable"}, {"unsure while pending", "pending"},
 		{"other error", "cancelled"}, {"broken by cancel", "cancelled"}, {"bound elsewhere", "candidates"},
 		{"NaN score", "scores"}, {"scores by turns", "scores"}, {"scores and forgets", "scores"},
-		{"NaN without transfer", "scores"}, {"NaN maximum", "scores"}, {"described and forgotten", "scores"},
+		{"NaN maximum", "scores"}, {"described and forgotten", "scores"},
 		{"any state", "restored"}, {"any parameters", "restored"}, {"fits again", "restored"},
 		{"weights", "masses"}, {"masses", "masses"}, {"reversed", "masses"}, {"cluster", "masses"},
 		{"prior mean", "masses"}, {"task means", "masses"},

@@ -22,6 +22,7 @@ var Ablations = []Ablation{
 	{"no-hedge", "no other judge is asked", func(s *Settings) { s.Hedge = Hedge{} }},
 	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not",
 		func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
+	{"distance-alone", "the other judge is always the distance", func(s *Settings) { s.Hedge.WithoutPast = false }},
 	{"no-ties", "values equal to the best, however many, leave the past trusted", func(s *Settings) { s.Hedge.Ties = 0 }},
 	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.NoTransferMass = 0 }},

@@ -103,6 +103,8 @@ type Hedge struct {
 	// doubted, 0 for never: where values have levels its best region may lie on a lesser one, which
 	// each value there confirms. Three cost 2 % of the area on tst-svm, five nothing: see EVIDENCE.md.
 	Ties int
+	// WithoutPast has every other of a trusted past's points in vain chosen by what is expected without it.
+	WithoutPast bool
 }
 
 // DefaultSettings returns the defaults in dim coordinates.
@@ -117,7 +119,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
 		NoTransferMass: 0.2, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
-		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5},
+		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
