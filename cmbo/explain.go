@@ -171,8 +171,8 @@ func (o *draft) reason() Reason {
 type Outlook struct {
 	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share of what the model
 	// expected of the last four values, or ten if that is less, that came true (its lower limit of 99 %, at most 1): 0
-	// while none of the last four improved, NaN before any value could. It was more than was left in 2 to 4 % of the
-	// runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
+	// while none of the last four was better than the best told, under noise the luckiest, NaN before any value could. It
+	// was more than was left in 2 to 4 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement, of the candidates that are left and that a budget
 	// pays for, over the best value told or what takes its place [WithNoise]: as a rule more than comes

@@ -16,8 +16,8 @@ type Recommendation struct {
 	// X is the point; nil before the first value, or as long as none holds the limits of all outputs.
 	X []float64
 	// Mean and SD are what the model makes of the noise-free objective there, in the user's units, NaN before the values
-	// have a scale ([Optimizer.Predict]), and Values is the number of values told of it. With a prior, noise that is not
-	// given ([WithNoise]) is that of past tasks: of a few rows each they mostly show too little, and SD is too small unless
+	// have a scale, and Values is the number of values told of it. Noise that is not given ([WithNoise]) is that of past
+	// tasks, of which a few rows, as a run's own few without a prior, mostly show too little: SD is too small then unless
 	// points were measured again ([Optimizer.Enqueue]), which shows up to a thousand times as much, and the tasks' variance.
 	Mean, SD float64
 	Values   int
@@ -53,10 +53,11 @@ func (r Recommendation) String() string {
 }
 
 // Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean of what was told there,
-// hold all limits, the one of the best mean, not of the best value, which under noise is the luckiest. Where
-// [WithNoise] does not say how noisy values are, k/(k+1) of what k values deviate from the mean counts for the point.
-// The expected gain of one value more takes points for independent of each other. It takes what [Optimizer.Predict]
-// takes for each point, changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
+// hold all limits, the one of the best mean, not of the best value, which under noise is the luckiest. Where [WithNoise]
+// does not say how noisy values are, half of the model's noise variance may be the point's own: k/(k+1) of what k values
+// deviate from the mean counts for the point in the choice, and 1/(k+1) of that half is part of SD and Quantiles. The gain
+// of one value more takes points for independent of each other. It takes what [Optimizer.Predict] takes for each point,
+// changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
@@ -82,10 +83,10 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err != nil {
 			return r, err
 		}
-		worth := present.withOwn(d, values, mean)
+		worth, left := present.withOwn(d, values, mean)
 		best := slices.Index(worth, slices.Max(worth))
 		r.X, r.Values = point(best), len(values[best])
-		b := o.model.belief(&o.config, &scale, mean[best], sd[best])
+		b := o.model.belief(&o.config, &scale, mean[best], math.Hypot(sd[best], math.Sqrt(left[best])))
 		r.Mean, r.SD = b.moments()
 		r.Quantiles = b.quantiles()
 		if i, gain := again(worth, sd, best, o.noiseOf(d)); i >= 0 {
@@ -123,13 +124,12 @@ func (o *draft) pointsHolding() (values [][]int) {
 	})
 }
 
-// withOwn returns the means of points with what each has of its own: a model takes for noise
-// what it cannot follow, and without repetitions nothing tells the two apart. At even odds, the
-// variances of both being equal, k values whose noise is not given leave k/(k+1) of their mean
-// deviation to the point. values are the observations of each point.
-func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
+// withOwn returns the means of points with what each has of its own, and the variance left of that: a model takes for
+// noise what it cannot follow, and without repetitions nothing tells the two apart. At even odds, each half of the noise
+// variance, k values whose noise is not given leave k/(k+1) of their mean deviation to the point, 1/(k+1) of its half.
+func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []float64) {
 	_, row := observed(d)
-	worth := slices.Clone(mean)
+	worth, left = slices.Clone(mean), make([]float64, len(mean))
 	for i, observations := range values {
 		var k, sum float64
 		for _, n := range observations {
@@ -138,8 +138,9 @@ func (o *draft) withOwn(d Data, values [][]int, mean []float64) []float64 {
 			}
 		}
 		worth[i] += sum / (k + 1)
+		left[i] = min(k, 1) * o.model.noise() / 2 / (k + 1) // 0 where all noise is given
 	}
-	return worth
+	return worth, left
 }
 
 // noiseOf returns the noise variance of one value more, in scaled units: the mean of those given, else the model's.
@@ -160,9 +161,8 @@ func (o *Optimizer) noiseOf(d Data) float64 {
 // single point. With variance v and noise variance n the mean of a point then has the deviation v/√(v+n) from what it
 // is: it counts if it passes, or falls behind, the largest of the others.
 func again(mean, sd []float64, best int, noise float64) (at int, gain float64) {
-	at = -1
 	if len(mean) == 1 {
-		return at, 0
+		return -1, 0
 	}
 	second := slices.Max(slices.Delete(slices.Clone(mean), best, best+1))
 	for i, m := range mean {
@@ -175,7 +175,7 @@ func again(mean, sd []float64, best int, noise float64) (at int, gain float64) {
 			s := v / math.Sqrt(v+noise)
 			g = s * special.NormEI(-behind/s)
 		}
-		if at < 0 || g > gain {
+		if i == 0 || g > gain {
 			at, gain = i, g
 		}
 	}

@@ -111,7 +111,7 @@ func TestRecommend(t *testing.T) {
 }
 
 // Where no noise is given half of what a single value deviates from the mean counts for the
-// point, two thirds of what two do.
+// point, two thirds of what two do, and what is left of half the noise variance makes the interval wider.
 func TestRecommendOwn(t *testing.T) {
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))
@@ -149,6 +149,15 @@ func TestRecommendOwn(t *testing.T) {
 	assert.Equal(t, []float64{best[0]}, rec.X)
 	assert.NotEqual(t, best[0], bestMean[0])
 	assert.NotEqual(t, best[0], bestValue[0])
+	mean, sd, err := o.Predict(rec.X)
+	require.NoError(t, err)
+	_, scale := o.draft().data(false)
+	noise := o.model.noise() * scale.Scale * scale.Scale
+	require.Positive(t, noise)
+	wide := math.Sqrt(sd*sd + noise/2/float64(rec.Values+1))
+	assert.InDelta(t, mean, rec.Mean, 1e-12)
+	assert.InEpsilon(t, wide, rec.SD, 1e-9)
+	assert.InEpsilon(t, mean-1.6448536*wide, rec.Quantiles.Low, 1e-6)
 }
 
 // TestRecommendAgain: what one value more is worth is by the noise given, on the mean, else by
