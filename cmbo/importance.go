@@ -26,10 +26,10 @@ const importancePoints = 2048
 // model's mean in the space, of the mean of the logarithm with [WithPositiveValues]; with the
 // hierarchical prior low values count as at the limit of [Learn], and without a prior as closer
 // together where that explains the values better. Parameters vary independently of each other,
-// those of a list of candidates as their columns are distributed; one that no value told varies
-// has what its kernel's length gives it. Before there is a past or two different values all
-// shares are 0. It takes what [Optimizer.Predict] takes for 2048 points and as many for each
-// parameter, and fails with [ErrNumerical] or ctx.Err().
+// those of a list of candidates as their columns are distributed, in combinations that it lacks
+// too; one that no value told varies has what its kernel's length gives it. Before there is a
+// past or two different values all shares are 0. It takes what [Optimizer.Predict] takes for
+// 2048 points and as many for each parameter, and fails with [ErrNumerical] or ctx.Err().
 //
 // M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
@@ -60,19 +60,15 @@ func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 // shares returns the first-order and the total shares of the variance of f, by rows a and b that
 // are independent of each other.
 func shares(a, b [][]float64, f func(rows [][]float64) ([]float64, error)) (first, total []float64, err error) {
-	fa, err := f(a)
+	both, err := f(slices.Concat(a, b))
 	if err != nil {
 		return nil, nil, err
 	}
-	fb, err := f(b)
-	if err != nil {
-		return nil, nil, err
-	}
-	n := float64(len(a))
-	_, variance := stat.MeanVariance(slices.Concat(fa, fb))
-	dim := len(a[0])
+	n, dim := len(a), len(a[0])
+	fa, fb := both[:n], both[n:]
+	mean, variance := stat.MeanVariance(both)
 	first, total = make([]float64, dim), make([]float64, dim)
-	if !(variance > 0) {
+	if !(variance > 1e-24*mean*mean) { // what the rounding of a constant adds up to
 		return first, total, nil
 	}
 	mixed := make([][]float64, len(a))
@@ -86,7 +82,7 @@ func shares(a, b [][]float64, f func(rows [][]float64) ([]float64, error)) (firs
 			return nil, nil, err
 		}
 		// Half the mean squares of what the others, and of what k makes.
-		with, without := linalg.SqDist(fb, fm)/(2*n), linalg.SqDist(fa, fm)/(2*n)
+		with, without := linalg.SqDist(fb, fm)/float64(2*n), linalg.SqDist(fa, fm)/float64(2*n)
 		first[k] = max(1-with/variance, 0)
 		total[k] = min(max(without/variance, first[k]), 1)
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -32,14 +33,57 @@ func TestImportanceShares(t *testing.T) {
 	}
 }
 
+// TestImportanceOfMixtures: parameters vary independently of each other where the candidates' sum to one, too.
+func TestImportanceOfMixtures(t *testing.T) {
+	space, err := NewSpace(Float("water", 0, 1), Float("oil", 0, 1))
+	require.NoError(t, err)
+	var rows [][]float64
+	for i := range 101 {
+		rows = append(rows, []float64{float64(i) / 100, 1 - float64(i)/100})
+	}
+	space, err = space.WithCandidates(rows)
+	require.NoError(t, err)
+	a, b := space.Pairs(importancePoints, rng.Stream(1, "importance"))
+	first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
+		for _, x := range rows {
+			out = append(out, x[0]+2*x[1])
+		}
+		return out, nil
+	})
+	require.NoError(t, err)
+	assert.InDeltaSlice(t, []float64{.2, .8}, first, .02)
+	assert.InDeltaSlice(t, []float64{.2, .8}, total, .02)
+}
+
 // TestImportanceByHand: two points of a line, whose one parameter explains all and no more.
 func TestImportanceByHand(t *testing.T) {
-	first, total, err := shares([][]float64{{3}, {5}}, [][]float64{{5}, {3}}, func(rows [][]float64) ([]float64, error) {
-		return []float64{rows[0][0], rows[1][0]}, nil
+	first, total, err := shares([][]float64{{3}, {5}}, [][]float64{{5}, {3}}, func(rows [][]float64) (out []float64, err error) {
+		for _, x := range rows {
+			out = append(out, x[0])
+		}
+		return out, nil
 	})
 	require.NoError(t, err)
 	assert.Equal(t, []float64{1}, first)
 	assert.Equal(t, []float64{1}, total)
+}
+
+// TestImportanceOfNothing: what no parameter changes has no shares, whatever its roundings.
+func TestImportanceOfNothing(t *testing.T) {
+	ctx := context.Background()
+	space, err := NewSpace(Float("x", 0, 1), Bool("y"))
+	require.NoError(t, err)
+	rows, err := space.Sample(20, 1)
+	require.NoError(t, err)
+	for _, level := range []float64{3.7, -1e6, 1e-9} {
+		prior, err := Learn(ctx, space, []Task{{ID: "past", X: rows, Y: slices.Repeat([]float64{level}, len(rows))}})
+		require.NoError(t, err)
+		o, err := New(space, WithPrior(prior))
+		require.NoError(t, err)
+		got, err := o.Importance(ctx)
+		require.NoError(t, err)
+		require.Equal(t, []Importance{{Param: "x"}, {Param: "y"}}, got, level)
+	}
 }
 
 // TestImportanceOfFew: the formulas on rows whose values differ in the mean.

@@ -48,13 +48,17 @@ func (s *Space) Spread(n int, src *rand.Rand) [][]float64 {
 }
 
 // Pairs returns n points, and n that are independent of them, both spread by one scrambled Sobol
-// sequence; of a list of candidates they are drawn from its rows. Points may repeat.
+// sequence; of a list of candidates each parameter is drawn from its column. Points may repeat.
 func (s *Space) Pairs(n int, src *rand.Rand) (a, b [][]float64) {
 	dim := len(s.params)
 	row := s.spread
 	if s.Finite() {
-		dim = 1
-		row = func(u []float64) []float64 { return slices.Clone(s.rows[int(u[0]*float64(len(s.rows)))]) }
+		row = func(u []float64) []float64 {
+			for k, v := range u {
+				u[k] = s.rows[int(v*float64(len(s.rows)))][k]
+			}
+			return slices.Clone(u)
+		}
 	}
 	q := qmc.New(2*dim, src)
 	u := make([]float64, 2*dim)
