@@ -333,7 +333,7 @@ func samePrior(was, is string) error {
 	case is == "":
 		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, was)
 	}
-	return fmt.Errorf("%w: the run had the prior of digest %s, not %s", ErrPriorMismatch, was, is)
+	return fmt.Errorf("%w: the run had the prior of digest %s, not %s: a run keeps its prior, and a new one with the other may Observe its values", ErrPriorMismatch, was, is)
 }
 
 func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {

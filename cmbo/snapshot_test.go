@@ -299,6 +299,8 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 		_, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)
 		require.ErrorIs(t, err, tt.want, name)
 	}
+	_, err := cmbo.Restore(bytes.NewReader(withPrior), cmbo.WithPrior(q))
+	require.ErrorContains(t, err, "a run keeps its prior") // and what can be done
 	for _, tt := range []struct {
 		b    []byte
 		opts []cmbo.Option

@@ -23,6 +23,7 @@ from optuna.trial import FrozenTrial, TrialState
 ATTR = "cmbo"  # system attribute of a trial: who proposed it, and what
 REPORTED = "cmbo:reported"  # and that the service has values of its curve
 RESUMES = "cmbo:resumes"  # user attribute of a trial: the number of the one whose checkpoint it goes on from
+LASTING = ("damaged", "other_version")  # codes of refusals that are not over after a while
 MOST = 1e150  # largest size of a value that the service takes
 Space = dict[str, BaseDistribution]
 
@@ -230,8 +231,9 @@ class CmboSampler(BaseSampler):
                     with urllib.request.urlopen(request, timeout=120) as reply:
                         return json.load(reply)
                 except urllib.error.HTTPError as e:
-                    if e.code != 503 or time.monotonic() > give_up:
-                        raise _refusal(e) from e
+                    refusal = _refusal(e)
+                    if e.code != 503 or refusal.code in LASTING or time.monotonic() > give_up:
+                        raise refusal from e
             # The service is away, also while an answer or a refusal is read: it may be starting again.
             except (OSError, http.client.HTTPException, json.JSONDecodeError, UnicodeDecodeError) as e:
                 if time.monotonic() > give_up:

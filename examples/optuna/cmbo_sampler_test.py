@@ -297,6 +297,23 @@ def test_an_answer_that_breaks_off_is_asked_for_again():
     listener.close()
 
 
+def test_a_damaged_study_is_told_at_once(tmp_path):
+    own = Service(tmp_path)
+    study = optuna.create_study(study_name="damaged", sampler=CmboSampler(own.url, search_space=SPACE))
+    study.optimize(objective, n_trials=2)
+    own.kill()
+    (log,) = (tmp_path / "studies").iterdir()
+    log.write_text("{}\n")
+    own.start()
+    begin = time.monotonic()
+    for sampler in study.sampler, CmboSampler(own.url, search_space=SPACE):  # which has opened the study, and which does
+        study.sampler = sampler
+        with pytest.raises(ServiceError, match="^damaged: "):
+            study.optimize(objective, n_trials=1)
+    assert time.monotonic() - begin < 30  # its patience
+    own.kill()
+
+
 def test_processes_share_a_study(service):
     """Two samplers, as two processes have them, on one storage."""
     storage = optuna.storages.InMemoryStorage()

@@ -251,7 +251,7 @@ func serve(ctx context.Context, o *options, stdout io.Writer, logger *slog.Logge
 	defer lock.Close()
 	m, err := study.Open(study.Config{
 		Dir: o.dir, FS: o.fs, Limits: o.limits, Parallelism: o.parallelism,
-		Report: func(id string, err error) { logger.Error("a study is damaged", "study", id, "error", err) },
+		Report: func(id string, err error) { logger.Error("a study is not served", "study", id, "error", err) },
 	})
 	if err != nil {
 		return err

@@ -439,6 +439,8 @@ type Priors struct {
 const (
 	StateOK      = "ok"
 	StateDamaged = "damaged" // its log cannot be read: see Reason
+	// StateOtherVersion: another version of the service made it, and this one cannot go on with it.
+	StateOtherVersion = "other_version"
 )
 
 // A Study describes a study.

@@ -156,6 +156,7 @@ func (r *run) learn(ctx context.Context, trials []*api.Trial) error {
 		if err := r.close(ctx, id, y, r.outputs(t), outcome); err != nil {
 			return fmt.Errorf("trial %q: %w", t.GetName(), err)
 		}
+		open[id] = outcome == waiting // a request may list a trial twice
 	}
 	return nil
 }

@@ -23,6 +23,8 @@ var (
 	ErrUnknownPrior = errors.New("there is no such prior")
 	// ErrNameTaken: the name stands for another prior.
 	ErrNameTaken = errors.New("the name stands for another prior, for good")
+	// ErrOtherVersion: another version of the service stored what this one does not read.
+	ErrOtherVersion = errors.New("another version of the service stored it")
 	// ErrRequest: a request contradicts itself or lacks something.
 	ErrRequest = errors.New("bad request")
 	// ErrStopped: the service is shutting down.

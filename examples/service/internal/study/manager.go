@@ -32,8 +32,8 @@ type Config struct {
 	// Parallelism bounds the goroutines of one computation; 0 stands for 1, as
 	// other requests use the other processors.
 	Parallelism int
-	// Report is told, when the directory is opened, of studies that are
-	// damaged; nil for nobody.
+	// Report is told, when the directory is opened, of studies that could not be
+	// opened; nil for nobody.
 	Report func(id string, err error)
 }
 
@@ -116,7 +116,8 @@ func (m *Manager) restoreStudy(id string) *Study {
 	return s
 }
 
-// A DamagedError says why a study could not be opened.
+// A DamagedError says why a study could not be opened: it is damaged, or another version of the
+// service stored it, which is [ErrOtherVersion].
 type DamagedError struct{ Err error }
 
 // Error tells the reason.
@@ -161,7 +162,9 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 		if newest.Lines > 0 {
 			opts = append(opts, cmbo.WithJournalMark(newest))
 		}
-		err = s.restore(rs, opts)
+		if err = s.restore(rs, opts); errors.Is(err, cmbo.ErrVersion) {
+			err = fmt.Errorf("%w: %w", ErrOtherVersion, err)
+		}
 	}
 	if err != nil {
 		_ = log.Close()
@@ -209,7 +212,10 @@ func (m *Manager) Create(ctx context.Context, fingerprint string, q *api.NewStud
 	old, count := m.studies[q.ID], len(m.studies)+len(m.creating)
 	m.mu.Unlock()
 	if old != nil {
-		if old.damaged == nil && old.header.Request == fingerprint {
+		if old.damaged != nil { // whose request made it is not known
+			return nil, false, old.damaged
+		}
+		if old.header.Request == fingerprint {
 			return old, true, old.settle(ctx)
 		}
 		return nil, false, ErrStudyExists

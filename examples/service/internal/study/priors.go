@@ -173,7 +173,11 @@ func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, er
 		err = errors.New("it has another digest")
 	}
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w: prior %s: %w", disk.ErrDamaged, digest, err)
+		why := disk.ErrDamaged
+		if errors.Is(err, cmbo.ErrVersion) && endsIn(b, digest) && sealed(b) {
+			why = ErrOtherVersion
+		}
+		err = fmt.Errorf("%w: prior %s: %w", why, digest, err)
 	}
 	return prior, err
 }
@@ -196,6 +200,12 @@ func decodeKept(ctx context.Context, b []byte) (*cmbo.Prior, error) {
 // endsIn reports whether an encoded prior has a digest: its last bytes are it.
 func endsIn(b []byte, digest string) bool {
 	return len(b) >= sha256.Size && hex.EncodeToString(b[len(b)-sha256.Size:]) == digest
+}
+
+// sealed reports whether the last bytes of an encoded prior are the sum of the others.
+func sealed(b []byte) bool {
+	body, sum := b[:len(b)-sha256.Size], sha256.Sum256(b[:len(b)-sha256.Size])
+	return bytes.Equal(b[len(body):], sum[:])
 }
 
 // encoded returns a prior's encoded form.

@@ -187,8 +187,10 @@ func TestPriorGone(t *testing.T) {
 	}
 	flipped := bytes.Clone(whole)
 	flipped[len(flipped)/2] ^= 4
+	version := bytes.Clone(whole)
+	version[9] ^= 4
 	otherPrior := encode(t, learnOther(t))
-	for name, content := range map[string][]byte{"gone": nil, "cut": whole[:len(whole)-1], "flipped": flipped, "another": otherPrior} {
+	for name, content := range map[string][]byte{"gone": nil, "cut": whole[:len(whole)-1], "flipped": flipped, "its version flipped": version, "another": otherPrior} {
 		if err := os.Remove(file); err != nil && !os.IsNotExist(err) {
 			t.Fatal(err)
 		}

@@ -64,7 +64,8 @@ func decodeRecords(txs [][]byte) ([]*record, error) {
 		d := json.NewDecoder(bytes.NewReader(tx))
 		d.DisallowUnknownFields()
 		if err := d.Decode(rs[i]); err != nil {
-			return nil, fmt.Errorf("%w: transaction %d: %w", disk.ErrDamaged, i, err)
+			// Its sum is right: who wrote it wrote other fields.
+			return nil, fmt.Errorf("%w: transaction %d: %w", ErrOtherVersion, i, err)
 		}
 		if (rs[i].Study != nil) != (i == 0) {
 			return nil, fmt.Errorf("%w: transaction %d: a description of the study is not where it belongs", disk.ErrDamaged, i)

@@ -11,6 +11,7 @@ import (
 	"io"
 	"mime"
 	"net/http"
+	"os"
 	"strconv"
 	"time"
 	"unicode/utf8"
@@ -66,6 +67,10 @@ func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (
 	switch {
 	case errors.As(err, &large):
 		return nil, done, tooLarge(limit)
+	case errors.Is(err, os.ErrDeadlineExceeded): // which ends the request's context, too
+		w.Header().Set("Connection", "close")
+		return nil, done, &webError{http.StatusRequestTimeout, api.Detail{Code: "slow",
+			Message: "the body did not arrive in time; nothing was changed"}}
 	case err != nil && r.Context().Err() != nil:
 		return nil, done, r.Context().Err()
 	case err != nil:

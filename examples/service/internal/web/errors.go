@@ -46,7 +46,8 @@ var answers = []struct {
 	{context.Canceled, http.StatusServiceUnavailable, "cancelled"},
 	{study.ErrStopped, http.StatusServiceUnavailable, "stopping"},
 	{disk.ErrFull, http.StatusInsufficientStorage, "disk_full"},
-	{disk.ErrDamaged, http.StatusServiceUnavailable, "damaged"},
+	{study.ErrOtherVersion, http.StatusServiceUnavailable, api.StateOtherVersion},
+	{disk.ErrDamaged, http.StatusServiceUnavailable, api.StateDamaged},
 	{disk.ErrIO, http.StatusServiceUnavailable, "disk"},
 	{disk.ErrMissing, http.StatusServiceUnavailable, "disk"},
 	{disk.ErrClosed, http.StatusServiceUnavailable, "stopping"},
@@ -82,11 +83,13 @@ var answers = []struct {
 
 // messages take the place of those that name files of the service.
 var messages = map[string]string{
-	"disk_full": "the disk is full; nothing was changed",
-	"disk":      "the disk failed; nothing was changed",
-	"timeout":   "it took too long; nothing was changed",
-	"cancelled": "the client left; nothing was changed",
-	"damaged":   "what is stored of this is damaged; the service's log says more",
+	"disk_full":      "the disk is full; nothing was changed",
+	"disk":           "the disk failed; nothing was changed",
+	"timeout":        "it took too long; nothing was changed",
+	"cancelled":      "the client left; nothing was changed",
+	api.StateDamaged: "what is stored of this is damaged; the service's log says more",
+	api.StateOtherVersion: "another version of the service stored this, and can still read it; " +
+		"the service's log says more, and its README, under Upgrades, how to go on",
 }
 
 // answer returns the status and the body for an error.
@@ -97,7 +100,8 @@ func answer(err error) (int, api.Detail) {
 	}
 	var damaged *study.DamagedError
 	if errors.As(err, &damaged) {
-		return http.StatusServiceUnavailable, api.Detail{Code: "damaged", Message: messages["damaged"]}
+		state := notServed(err)
+		return http.StatusServiceUnavailable, api.Detail{Code: state, Message: messages[state]}
 	}
 	var limit *study.LimitError
 	if errors.As(err, &limit) {
@@ -123,6 +127,14 @@ func answer(err error) (int, api.Detail) {
 		return http.StatusBadRequest, d
 	}
 	return http.StatusInternalServerError, api.Detail{Code: "internal", Message: "the service failed; its log says more"}
+}
+
+// notServed is the state of a study that could not be opened.
+func notServed(err error) string {
+	if errors.Is(err, study.ErrOtherVersion) {
+		return api.StateOtherVersion
+	}
+	return api.StateDamaged
 }
 
 // text is an error in words that concern the service.
@@ -192,7 +204,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if out, ok := w.(*response); ok {
 		out.code = d.Code
 	}
-	if status == http.StatusServiceUnavailable && d.Code != "damaged" { // which does not pass
+	if status == http.StatusServiceUnavailable && d.Code != api.StateDamaged && d.Code != api.StateOtherVersion { // which do not pass
 		w.Header().Set("Retry-After", "1")
 	}
 	s.reply(w, status, &api.Error{Error: d})

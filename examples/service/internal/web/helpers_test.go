@@ -140,6 +140,25 @@ func wrong(t *testing.T, c call, w *httptest.ResponseRecorder) api.Detail {
 // dial opens a connection: in sends on it, out closes it.
 func dial(t *testing.T, base string) (in func(string), out func()) {
 	t.Helper()
+	in, conn := connect(t, base)
+	return in, func() { conn.Close() }
+}
+
+// talk opens a connection: in sends on it, read returns what comes until it is closed.
+func talk(t *testing.T, base string) (in func(string), read func() string) {
+	t.Helper()
+	in, conn := connect(t, base)
+	return in, func() string {
+		b, err := io.ReadAll(conn)
+		if err != nil {
+			t.Error(err)
+		}
+		return string(b)
+	}
+}
+
+func connect(t *testing.T, base string) (in func(string), conn net.Conn) {
+	t.Helper()
 	conn, err := net.Dial("tcp", strings.TrimPrefix(base, "http://"))
 	if err != nil {
 		t.Fatal(err)
@@ -149,7 +168,7 @@ func dial(t *testing.T, base string) (in func(string), out func()) {
 		if _, err := conn.Write([]byte(text)); err != nil {
 			t.Fatal(err)
 		}
-	}, func() { conn.Close() }
+	}, conn
 }
 
 // reads sends a call that succeeds and decodes the answer.

@@ -20,8 +20,8 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	for _, t := range s.Studies.Studies() {
 		m := summary(t)
 		row := []plot.Cell{plot.Link(m.ID, "/studies/"+m.ID)}
-		if m.State == api.StateDamaged {
-			studies.Rows = append(studies.Rows, append(row, plot.Str("damaged")))
+		if m.State != api.StateOK {
+			studies.Rows = append(studies.Rows, append(row, plot.Str(strings.ReplaceAll(m.State, "_", " "))))
 			continue
 		}
 		best, goal := plot.Str(""), "larger"

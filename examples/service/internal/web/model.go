@@ -18,22 +18,38 @@ import (
 // slicesTime is how long a page waits for what the model says.
 const slicesTime = 300 * time.Millisecond
 
-// modelSection shows what the model says: whether the past helps and what is left to
-// gain, the values along each parameter, and how well it foretold those that were
-// measured.
-func modelSection(p *plot.Page, t *study.Study) {
-	obs := t.Observations()
-	if len(obs) == 0 {
-		return
+// modelSays returns what the model says, as far as it has come within that time.
+func modelSays(t *study.Study, m study.Summary) ([]study.Slice, *study.Advice) {
+	if m.Observations == 0 {
+		return nil, nil
 	}
-	p.Section("The model")
 	newest, advice, done := t.Slices()
 	select {
 	case <-done:
 		newest, advice, _ = t.Slices()
 	case <-time.After(slicesTime):
 	}
+	return newest, advice
+}
+
+// recommendsAnother reports whether the model recommends another point than that of the best value.
+func recommendsAnother(a *study.Advice, m study.Summary) bool {
+	return a != nil && m.Best != nil && a.Recommended.X != nil && !slices.Equal(a.Recommended.X, m.Best.X)
+}
+
+// modelSection shows what the model says: whether the past helps and what is left to
+// gain, the values along each parameter, and how well it foretold those that were
+// measured.
+func modelSection(p *plot.Page, t *study.Study, m study.Summary, newest []study.Slice, advice *study.Advice) {
+	obs := t.Observations()
+	if len(obs) == 0 {
+		return
+	}
+	p.Section("The model")
 	adviceText(p, advice)
+	if recommendsAnother(advice, m) {
+		p.Pre(spaced(compact(config(t.Space(), advice.Recommended.X))))
+	}
 	parameterCharts(p, t, obs, newest)
 	importanceChart(p, advice)
 	forecastChart(p, t)
@@ -137,7 +153,7 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 			c.Series = append(c.Series, beyond)
 		}
 		if best := t.Summary().Best; best != nil {
-			c.Series = append(c.Series, recommended(place(param, best.X[i]), axis.clamp(best.Y)))
+			c.Series = append(c.Series, theBest(place(param, best.X[i]), axis.clamp(best.Y)))
 		}
 		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 180})
 	}
@@ -176,7 +192,7 @@ func importanceChart(p *plot.Page, a *study.Advice) {
 		plot.Series{Name: "with others, too", Style: 3, Points: true}
 	for k, i := range most {
 		y := float64(len(most) - 1 - k)
-		c.Y.Names[len(most)-1-k] = i.Param
+		c.Y.Names[len(most)-1-k] = short(i.Param, 20)
 		c.Series = append(c.Series, plot.Series{X: []float64{0, i.First}, Y: []float64{y, y}, Plain: true, Bold: true,
 			Style: 1})
 		alone.X, alone.Y = append(alone.X, i.First), append(alone.Y, y)
@@ -238,10 +254,7 @@ func paramAxis(p cmbo.Param) plot.Axis {
 			names = append(names, compact(v))
 		}
 		for _, name := range names {
-			if r := []rune(name); len(r) > 12 {
-				name = string(r[:11]) + "…"
-			}
-			a.Names = append(a.Names, name)
+			a.Names = append(a.Names, short(name, 12))
 		}
 	case cmbo.KindLogFloat, cmbo.KindLogInt:
 		a.Log = true
@@ -249,6 +262,14 @@ func paramAxis(p cmbo.Param) plot.Axis {
 		a.Integer = true
 	}
 	return a
+}
+
+// short cuts a name of more than n characters.
+func short(name string, n int) string {
+	if r := []rune(name); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return name
 }
 
 // forecastChart draws what the model expected of values against what was measured.

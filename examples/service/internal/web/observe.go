@@ -122,10 +122,11 @@ func (k *kept) Describe(to chan<- *prometheus.Desc) {
 // Collect implements [prometheus.Collector].
 func (k *kept) Collect(to chan<- prometheus.Metric) {
 	var trials api.Counts
-	ok, damaged, observations := 0, 0, 0
+	ok, observations := 0, 0
+	closed := map[string]int{}
 	for _, t := range k.Studies.Studies() {
-		if t.Damaged() != nil {
-			damaged++
+		if err := t.Damaged(); err != nil {
+			closed[notServed(err)]++
 			continue
 		}
 		ok++
@@ -147,7 +148,8 @@ func (k *kept) Collect(to chan<- prometheus.Metric) {
 		value int
 		label []string
 	}{
-		{studiesDesc, ok, []string{api.StateOK}}, {studiesDesc, damaged, []string{api.StateDamaged}},
+		{studiesDesc, ok, []string{api.StateOK}}, {studiesDesc, closed[api.StateDamaged], []string{api.StateDamaged}},
+		{studiesDesc, closed[api.StateOtherVersion], []string{api.StateOtherVersion}},
 		{trialsDesc, trials.Open, []string{api.Open}}, {trialsDesc, trials.Told, []string{api.Told}},
 		{trialsDesc, trials.Failed, []string{api.Failed}}, {trialsDesc, trials.Cancelled, []string{api.Cancelled}},
 		{trialsDesc, trials.Stopped, []string{api.Stopped}},

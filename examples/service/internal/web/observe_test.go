@@ -196,7 +196,7 @@ func TestSilentBodies(t *testing.T) {
 	if testing.Short() {
 		return // the rest waits
 	}
-	in, _ := dial(t, h.URL)
+	in, read := talk(t, h.URL)
 	in("POST /v1/studies HTTP/1.1\r\nHost: localhost\r\nContent-Type: application/json\r\nContent-Length: 1000000\r\n\r\n{" + strings.Repeat(" ", 200000))
 	deadline := time.Now().Add(20 * time.Second)
 	for held := false; ; time.Sleep(50 * time.Millisecond) {
@@ -212,6 +212,10 @@ func TestSilentBodies(t *testing.T) {
 		if time.Now().After(deadline) {
 			t.Fatalf("held: %v; %v bytes are", held, got)
 		}
+	}
+	// The client is there, and is told that it was too slow.
+	if answer := read(); !strings.HasPrefix(answer, "HTTP/1.1 408 ") || !strings.Contains(answer, `"slow"`) {
+		t.Errorf("answered %s", answer)
 	}
 }
 

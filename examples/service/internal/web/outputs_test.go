@@ -2,9 +2,14 @@ package web_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"fmt"
 	"math"
+	"os"
+	"path/filepath"
 	"reflect"
 	"strings"
 	"testing"
@@ -13,6 +18,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/client"
+	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 )
 
 // encode is what an encoder makes of a video: a size and the seconds it takes.
@@ -285,8 +291,84 @@ func TestPriorOfAnotherVersion(t *testing.T) {
 		t.Fatal(err)
 	}
 	other := b.Bytes()
+	if _, err := c.PutPrior(t.Context(), "past", other); err != nil {
+		t.Fatal(err)
+	}
+	for id, study := range map[string]string{"prior": `"prior":"past",`, "fields": ""} {
+		if w := s.answer(post("/v1/studies", `{"id":"`+id+`",`+study+`"space":`+marshal(t, box)+`}`)); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		if _, err := c.Observe(t.Context(), id, []float64{0.25}, 3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	old := hex.EncodeToString(other[len(other)-sha256.Size:])
 	other[9]++ // the version
 	if _, err := c.PutPrior(t.Context(), "other", other); client.Code(err) != "bad_version" {
 		t.Errorf("%v, want the code bad_version", err)
+	}
+	if err := s.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// As the service of that version would have stored it, with a study's log that has fields of its own.
+	other = other[:len(other)-sha256.Size]
+	sum := sha256.Sum256(other)
+	digest := hex.EncodeToString(sum[:])
+	files := map[string][]byte{"priors/" + digest + ".prior": append(other, sum[:]...), "names/past.name": []byte(digest)}
+	for name, content := range files {
+		if err := os.WriteFile(filepath.Join(s.dir, name), content, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	rewrite(t, filepath.Join(s.dir, "studies", "prior.log"), old, digest)
+	rewrite(t, filepath.Join(s.dir, "studies", "fields.log"), `"options":{}`, `"options":{"ard":true}`)
+	after := openService(t, s.dir)
+	const state = `"state":"other_version"`
+	if list := after.get(t, "/v1/studies"); strings.Count(list, state) != 2 {
+		t.Error(list)
+	}
+	for _, what := range []call{
+		post("/v1/studies/prior/ask", "{}"), post("/v1/studies/fields/ask", "{}"), {method: "GET", path: "/v1/priors/past"},
+		post("/v1/studies", `{"id":"next","prior":"past","space":`+marshal(t, box)+`}`),
+		post("/v1/studies", `{"id":"prior","prior":"past","space":`+marshal(t, box)+`}`), // the request that made it
+	} {
+		w := after.answer(what)
+		if w.Code != 503 || !strings.Contains(w.Body.String(), `"other_version"`) || w.Header().Get("Retry-After") != "" {
+			t.Errorf("%v: %d %s %v", what, w.Code, w.Body, w.Header())
+		}
+	}
+	if page := after.get(t, "/studies/prior"); !strings.Contains(page, "another version") || strings.Contains(page, "damaged") {
+		t.Error(page)
+	}
+	if page := after.get(t, "/"); strings.Count(page, "other version") != 2 {
+		t.Error(page)
+	}
+	if n := after.meter(t, "cmbo_studies", map[string]string{"state": api.StateOtherVersion}); n != 2 {
+		t.Errorf("%v studies of another version are metered", n)
+	}
+}
+
+// rewrite replaces a text in the transactions of a log.
+func rewrite(t *testing.T, path, from, to string) {
+	t.Helper()
+	log, txs, err := disk.OpenLog(disk.OS, path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmp.Or(log.Close(), os.Remove(path)); err != nil {
+		t.Fatal(err)
+	}
+	for i, tx := range txs {
+		tx = bytes.ReplaceAll(tx, []byte(from), []byte(to))
+		if i == 0 {
+			if log, err = disk.CreateLog(disk.OS, path, tx); err != nil {
+				t.Fatal(err)
+			}
+		} else if err := log.Append(tx); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -46,16 +46,17 @@ const backLink = "<p><a href=\"/\">All studies</a></p>\n"
 func (s *Server) studyPage(t *study.Study) *plot.Page {
 	p := plot.NewPage("Study " + t.ID())
 	p.HTML(backLink)
-	if t.Damaged() != nil {
-		p.Text("This study could not be opened: what is stored of it is damaged. The service's log says more; the file was left as it is.")
+	if err := t.Damaged(); err != nil {
+		p.Text("This study could not be opened: " + messages[notServed(err)] + ". The file was left as it is.")
 		return p
 	}
 	p.Refresh(s.Refresh)
 	m := t.Summary()
 	p.Text(intro(t, m))
-	bestTable(p, t, m)
+	model, advice := modelSays(t, m)
+	bestTable(p, t, m, advice)
 	valuesFigure(p, t)
-	modelSection(p, t)
+	modelSection(p, t, m, model, advice)
 	weightChart(p, t, m)
 	trialTable(p, t, m)
 	settings(p, t)
@@ -104,7 +105,7 @@ func plural(n int, thing string) string {
 }
 
 // bestTable shows the best point, exactly and in the form that a request takes.
-func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
+func bestTable(p *plot.Page, t *study.Study, m study.Summary, a *study.Advice) {
 	if m.Best == nil && m.Observations > 0 {
 		p.Text(fmt.Sprintf("None of %s holds the limits of all outputs yet.", plural(m.Observations, "value")))
 		return
@@ -117,7 +118,11 @@ func bestTable(p *plot.Page, t *study.Study, m study.Summary) {
 	if m.Best.Trial > 0 {
 		from = fmt.Sprintf("trial %d", m.Best.Trial)
 	}
-	table := &plot.Table{Caption: "Recommended: the best value so far, " + from + ".", Columns: []plot.Column{{Title: valueLabel(t)}, {Title: compact(m.Best.Y)}}}
+	caption := "The best value so far, " + from + "."
+	if recommendsAnother(a, m) { // under noise the best value is the luckiest
+		caption += " The model recommends another point, below."
+	}
+	table := &plot.Table{Caption: caption, Columns: []plot.Column{{Title: valueLabel(t)}, {Title: compact(m.Best.Y)}}}
 	for i, param := range t.Space().Params() {
 		table.Rows = append(table.Rows, []plot.Cell{plot.Str(param.Name()), cell(param, m.Best.X[i])})
 	}
@@ -301,10 +306,9 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	}
 	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs)+len(failures), 5))}
 	chart := &plot.Chart{X: x, Y: axis, Series: []plot.Series{values}}
-	caption := "Measured values in the order in which they were told, the best so far, and the point recommended."
+	caption := "Measured values in the order in which they were told, and the best so far."
 	if limited(t) {
-		caption = "Measured values in the order in which they were told, the best so far of those that hold the limits of all " +
-			"outputs, and the point recommended."
+		caption = "Measured values in the order in which they were told, and the best so far of those that hold the limits of all outputs."
 	}
 	if len(best) > 0 {
 		line := plot.Series{Name: "best so far", Step: true, Bold: true, Plain: true, Style: 1}
@@ -330,7 +334,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		caption += "."
 	}
 	if i := t.Summary().BestIndex; i >= 0 && i < len(obs) { // it may be newer
-		chart.Series = append(chart.Series, recommended(at[i], limits.clamp(obs[i].Y)))
+		chart.Series = append(chart.Series, theBest(at[i], limits.clamp(obs[i].Y)))
 	}
 	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
 	if o := t.Optimum(); o != nil {
@@ -340,7 +344,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		for _, y := range best {
 			regret = append(regret, sign*(*o-y))
 		}
-		if len(regret) > 0 {
+		if len(regret) > 0 && regret[0] > 0 { // an axis of none above 0 would have numbers of its own
 			line := plot.Series{Name: "regret", Step: true, Bold: true, Plain: true, Style: 2}
 			line.X, line.Y = corners(at[before:], regret)
 			regretChart := &plot.Chart{X: x, Y: plot.Axis{Label: "regret", Log: true}, Series: []plot.Series{line}}
@@ -349,6 +353,8 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 			if regret[len(regret)-1] <= 0 {
 				caption += " It has been reached, which a logarithmic axis shows at its lower end."
 			}
+		} else if len(regret) > 0 {
+			caption += " The first of them reached the optimum, which was given as " + plainNumber(*o) + "."
 		}
 	}
 	p.Figure(caption, figures...)
@@ -379,9 +385,9 @@ func positions(n int, failed []study.Trial) (values, failures []float64) {
 	return values, failures
 }
 
-// recommended marks the best point.
-func recommended(x, y float64) plot.Series {
-	return plot.Series{Name: "recommended", Points: true, Style: 3, X: []float64{x}, Y: []float64{y}}
+// theBest marks the point of the best value.
+func theBest(x, y float64) plot.Series {
+	return plot.Series{Name: "the best", Points: true, Style: 3, X: []float64{x}, Y: []float64{y}}
 }
 
 func verb(n int, one, more string) string {
@@ -415,7 +421,8 @@ func valueAxis(t *study.Study, obs []study.Observation) (plot.Axis, limits) {
 }
 
 // coreOf returns limits that keep the bulk of the values legible: what lies more
-// than five times the range of the middle 80 percent beyond it is left out.
+// than five times the range of the middle 80 percent beyond it is left out, and up to half of the
+// values, as penalties of failures are, that lie a thousand times the range of the others away.
 func coreOf(obs []study.Observation) limits {
 	ys := make([]float64, len(obs))
 	for i, o := range obs {
@@ -430,6 +437,16 @@ func coreOf(obs []study.Observation) limits {
 	}
 	if n < 10 { // one of few may be far off
 		lo, hi = ys[1], ys[n-2]
+	}
+	for i := 1; i <= n/2; i++ {
+		for _, c := range []struct{ lo, hi, gap float64 }{
+			{ys[i], ys[n-1], ys[i] - ys[i-1]}, {ys[0], ys[n-1-i], ys[n-i] - ys[n-1-i]},
+		} {
+			rest := c.hi - c.lo // which has no axis if it is rounding alone
+			if rest > 1e-9*max(math.Abs(c.lo), math.Abs(c.hi)) && c.gap > 1000*rest {
+				lo, hi = c.lo, c.hi
+			}
+		}
 	}
 	reach := 5 * (hi - lo)
 	if !(reach > 0) || math.IsInf(reach, 0) {

@@ -14,7 +14,7 @@ func (s *Server) study(r *http.Request) (*study.Study, error) {
 	return s.Studies.Study(r.PathValue("id"))
 }
 
-// healthy finds the study that the path names, and fails if it is damaged.
+// healthy finds the study that the path names, and fails if it could not be opened.
 func (s *Server) healthy(r *http.Request) (*study.Study, error) {
 	t, err := s.study(r)
 	if err != nil {
@@ -26,8 +26,9 @@ func (s *Server) healthy(r *http.Request) (*study.Study, error) {
 // summary describes a study for a list.
 func summary(t *study.Study) api.Study {
 	out := api.Study{ID: t.ID(), State: api.StateOK}
-	if t.Damaged() != nil {
-		out.State, out.Reason = api.StateDamaged, messages["damaged"]
+	if err := t.Damaged(); err != nil {
+		out.State = notServed(err)
+		out.Reason = messages[out.State]
 		return out
 	}
 	m := t.Summary()

@@ -209,3 +209,64 @@ func TestPageOfPositiveValues(t *testing.T) {
 	}
 	check(openService(t, s.dir))
 }
+
+// What the page says of a run's best: under noise the value that was luckiest is the best, and another point the one
+// that the model recommends; several penalties do not hide the other values; an optimum that the first value reached; and
+// the names of parameters leave their charts room.
+func TestPageOfTheBest(t *testing.T) {
+	s := newService(t)
+	observe := func(id, create string, ys, noise []float64) string {
+		t.Helper()
+		if w := s.answer(post("/v1/studies", `{"id":"`+id+`",`+create+`"space":{"params":[{"name":"x","kind":"float","lo":0,"hi":1}]}}`)); w.Code != 201 {
+			t.Fatal(w.Body)
+		}
+		for i, y := range ys {
+			q := api.Observe{Point: api.Point{X: []float64{float64(i) / float64(len(ys))}}, Y: &y}
+			if noise != nil {
+				q.NoiseVariance = &noise[i]
+			}
+			s.reads(t, post("/v1/studies/"+id+"/observe", marshal(t, q)), new(api.Observed))
+		}
+		page := ""
+		for range 100 {
+			if page = s.get(t, "/studies/"+id); !strings.Contains(page, "being computed") {
+				break
+			}
+		}
+		wellFormed(t, page)
+		return page
+	}
+	noisy := observe("noisy", "", []float64{1, 1.1, 9, 1.2, 1.1, 1}, []float64{0.01, 0.01, 100, 0.01, 0.01, 0.01})
+	if !strings.Contains(noisy, "The model recommends another point, below.") || strings.Contains(noisy, "Recommended: the best") ||
+		strings.Count(noisy, "&#34;x&#34;: ")+strings.Count(noisy, "&quot;x&quot;: ") != 2 {
+		t.Error("the page does not tell the best value from the point recommended")
+	}
+	clear := observe("clear", "", []float64{1, 2, 3, 2.5, 2}, nil)
+	if strings.Contains(clear, "another point") {
+		t.Error("the page recommends another point than the best")
+	}
+	penalties := []float64{0.1, -1e9, 0.2, -1e9, 0.3, -1e9, 0.25, 0.2, 0.15, 0.3, 0.4, -3e9, 0.35, 0.3}
+	if page := observe("penalties", "", penalties, nil); !strings.Contains(page, "4 values lie too far") || strings.Contains(page, "10⁸") || strings.Contains(page, "10⁹") {
+		t.Error("the axis follows the penalties")
+	}
+	reached := observe("reached", `"optimum":3,`, []float64{3, 2, 1}, nil)
+	if !strings.Contains(reached, "The first of them reached the optimum") || strings.Contains(reached, ">regret</text>") {
+		t.Error("the page draws a regret of none")
+	}
+	const long = "the name of a parameter that leaves a chart no room"
+	if w := s.answer(post("/v1/studies", `{"id":"long","space":{"params":[{"name":"`+long+`","kind":"float","lo":0,"hi":1},{"name":"y","kind":"float","lo":0,"hi":1}]}}`)); w.Code != 201 {
+		t.Fatal(w.Body)
+	}
+	for i, y := range []float64{1, 2, 4, 3, 2.5, 1.5} {
+		s.reads(t, post("/v1/studies/long/observe", fmt.Sprintf(`{"x":[%g,%g],"y":%g}`, float64(i)/6, float64(i*i%6)/6, y)), new(api.Observed))
+	}
+	page := ""
+	for range 100 {
+		if page = s.get(t, "/studies/long"); strings.Contains(page, "share of the variance") {
+			break
+		}
+	}
+	if !strings.Contains(page, ">"+long[:19]+"…</text>") || strings.Count(page, ">"+long+"</text>") != 1 {
+		t.Error("the chart of what parameters are worth has long names, or none")
+	}
+}
