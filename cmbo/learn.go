@@ -20,12 +20,13 @@ import (
 // less, beyond three times that way not at all: a penalty says that a point is bad, not how bad. Of
 // fewer than eight values, or where one would be the median, penalties are up to three quarters of
 // them, nearer to each other than to the others and further below these than ten times their range;
-// three others must be left, not all equal.
+// three others must be left, not all equal. Noise variances of a task of equal values, which show no
+// unit, count as not known but with [RawValues].
 //
 // It fails with [ErrNoTasks], a [*DataError] of [ErrTask], [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). Of K tasks of n observations on I index
-// points it takes O(K (n³ + n I) + I³) for each of 16 steps of EM and, for the fit of their process,
-// 60 times O(n³) a task of at most 200, of at most 512 observations each.
+// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). Of K tasks of n observations, at most 16,384,
+// on I index points it takes O(K (n³ + n I) + I³) for each of 16 steps of EM and, for the fit of their
+// process, 60 times O(n³) a task of at most 200, of at most 512 observations each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)
@@ -129,6 +130,9 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 	v := c.y.fit(y)
 	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
 		Scale: v.Scale, Context: k.Context}
+	if c.y != RawValues && slices.Max(v.Z) == slices.Min(v.Z) { // no scale, and so no unit of noise
+		task.Shift, task.Scale, task.Noise = slices.Min(y), 0, nil
+	}
 	if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 		task.Shift, task.Scale = 0, 1
 	}

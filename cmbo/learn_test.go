@@ -93,10 +93,13 @@ func TestLearnRejects(t *testing.T) {
 		want  error
 		says  string
 	}{
-		"nil space":    {nil, good, nil, cmbo.ErrSpace, ""},
-		"no tasks":     {space, nil, nil, cmbo.ErrNoTasks, ""},
-		"empty task":   {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
-		"empty ID":     {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2: a task without an ID"},
+		"nil space":  {nil, good, nil, cmbo.ErrSpace, ""},
+		"no tasks":   {space, nil, nil, cmbo.ErrNoTasks, ""},
+		"empty task": {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
+		"empty ID":   {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2: a task without an ID"},
+		"many rows": {space, edit(func(ts []cmbo.Task) {
+			ts[1].Failed = slices.Repeat(ts[1].X[:1], 1<<14-len(ts[1].X)+1)
+		}), nil, cmbo.ErrTask, `task "task-01": 16385 rows, failed ones among them; at most 16384`},
 		"same ID":      {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
 		"ragged":       {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
 		"lengths":      {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},

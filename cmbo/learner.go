@@ -445,12 +445,11 @@ func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, er
 	})
 }
 
-func (l *Learner) learn(ctx context.Context, read func() iter.Seq2[Task, error]) (*Prior, error) {
+func (l *Learner) learn(ctx context.Context, read func() iter.Seq2[Task, error]) (p *Prior, err error) {
 	for more := true; more; {
-		if err := l.readPass(ctx, read()); err != nil {
+		if err = l.readPass(ctx, read()); err != nil {
 			return nil, err
 		}
-		var err error
 		if more, err = l.EndPass(ctx); err != nil {
 			return nil, err
 		}

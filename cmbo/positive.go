@@ -27,9 +27,9 @@ func (c *sharedConfig) sense() sense { return sense{Minimize: c.minimize, Log: c
 
 type sense = scaling.Sense
 
-// checkPositive reports a value that a run of positive values cannot have.
-func checkPositive(y float64) error {
-	if y > 0 {
+// checkPositive reports a value that is not positive where all are said to be.
+func (c *sharedConfig) checkPositive(y float64) error {
+	if !c.positive || y > 0 {
 		return nil
 	}
 	e := space.Errorf(ErrNotFinite, "value %g is not positive, as WithPositiveValues says that all are", y)
@@ -39,30 +39,31 @@ func checkPositive(y float64) error {
 
 // checkValue reports a value that the run cannot have.
 func (c *runConfig) checkValue(y float64) error {
-	err := space.CheckValue(y)
-	if err == nil && c.positive {
-		err = checkPositive(y)
-	}
-	return err
+	return cmp.Or(space.CheckValue(y), c.checkPositive(y))
 }
 
-// checkTasks is [space.CheckTasks] that reports names and values which tasks of one Learn or the options exclude, too.
+// maxRows bounds the rows of a task of values: their covariance takes 2 GiB then, and without the memory the process ends.
+const maxRows = 1 << 14
+
+// checkTasks is [space.CheckTasks] that reports what tasks of one Learn, its memory or the options exclude, too.
 func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	tasks, err := space.CheckTasks(s, tasks)
-	err = cmp.Or(err, checkContexts(tasks), checkSpellings(tasks))
-	if err != nil || !c.positive {
-		return tasks, err
+	if err = cmp.Or(err, checkContexts(tasks), checkSpellings(tasks)); err != nil {
+		return nil, err
 	}
-	for i := range tasks {
-		for j, y := range tasks[i].Y {
-			if err := checkPositive(y); err != nil {
-				return nil, space.InTask(space.AtRow(err, j), tasks[i].ID)
+	for _, t := range tasks {
+		if n := len(t.X) + len(t.Failed); n > maxRows && len(t.X) > 0 {
+			return nil, space.InTask(space.Errorf(ErrTask, "%d rows, failed ones among them; at most %d are learned from: give a sample", n, maxRows), t.ID)
+		}
+		for j, y := range t.Y {
+			if err := c.checkPositive(y); err != nil {
+				return nil, space.InTask(space.AtRow(err, j), t.ID)
 			}
 		}
-		for j, c := range tasks[i].Curves {
-			for _, y := range c.Values {
-				if err := checkPositive(y); err != nil {
-					return nil, space.InTask(space.AtRow(err, j), tasks[i].ID)
+		for j, curve := range t.Curves {
+			for _, y := range curve.Values {
+				if err := c.checkPositive(y); err != nil {
+					return nil, space.InTask(space.AtRow(err, j), t.ID)
 				}
 			}
 		}

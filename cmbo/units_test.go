@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -49,6 +50,35 @@ func TestUnitOfValues(t *testing.T) {
 				want = got
 			}
 			require.Equal(t, want, got, "%s in units of %g", name, unit)
+		}
+	}
+}
+
+// TestUnitOfNoise: nor does it where noise variances are given, those of tasks that show no scale among them, or
+// where a policy gives such tasks a value in the middle.
+func TestUnitOfNoise(t *testing.T) {
+	s, _ := grid(t, 7)
+	f := bump([]float64{0.3, 0.3})
+	for _, policy := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.Copula} {
+		for _, given := range []float64{0, 0.25} {
+			var want [][]float64
+			for _, unit := range []float64{1, 0x1p-20, 0x1p20} {
+				tasks := inUnit(family(6, 12), 0, unit)
+				for i := range tasks {
+					if i%2 == 1 {
+						tasks[i].X, tasks[i].Y = tasks[i].X[:i], slices.Repeat(tasks[i].Y[:1], i)
+					}
+					if given > 0 {
+						tasks[i].NoiseVariance = slices.Repeat([]float64{given * unit * unit}, len(tasks[i].Y))
+					}
+				}
+				o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithYPolicy(policy))))
+				got := drive(t, o, func(x []float64) float64 { return unit * (100 + 7*f(x)) }, 8)
+				if want == nil {
+					want = got
+				}
+				assert.Equal(t, want, got, "%v, noise variance %g, in units of %g", policy, given, unit)
+			}
 		}
 	}
 }

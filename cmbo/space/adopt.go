@@ -158,7 +158,7 @@ func (s *Space) Snap(row []float64) (snapped []float64, moved bool, err error) {
 }
 
 // text names a value: a choice's name, true or false, the shortest decimal, without an
-// exponent for whole numbers up to 2^53.
+// exponent for whole numbers up to 2^53, and without the sign of zero.
 func (p Param) text(v float64) string {
 	switch p.kind {
 	case KindCategorical:
@@ -167,7 +167,7 @@ func (p Param) text(v float64) string {
 		return strconv.FormatBool(v != 0)
 	}
 	if v == math.Trunc(v) && math.Abs(v) <= maxInt {
-		return strconv.FormatFloat(v, 'f', -1, 64)
+		return strconv.FormatFloat(v+0, 'f', -1, 64)
 	}
 	return strconv.FormatFloat(v, 'g', -1, 64)
 }
@@ -406,9 +406,6 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 		}
 	}
 	if len(out) == 0 {
-		if len(tasks) == 0 {
-			return nil, nil, ErrNoTasks
-		}
 		return nil, nil, fmt.Errorf("%w: %s", ErrNoTasks, a)
 	}
 	a.Filled = slices.Compact(slices.Sorted(slices.Values(a.Filled)))

@@ -96,6 +96,14 @@ func TestAdoptChanges(t *testing.T) {
 	require.Equal(t, "3 rows taken over", a.String())
 	require.Equal(t, "learning_rate", tasks[0].Params[0].Name(), "the tasks are not changed")
 
+	// A zero that has a sign is called what the other is.
+	zero := Changes{Choices: map[string]map[string]string{"l2": {"0": "1e-08"}, "level": {"0": "none"}}}
+	recorded := []Param{Float("l2", -1, 1), Int("level", -1, 1)}
+	zeros, _, err := spaceOf(t, LogFloat("l2", 1e-8, 1), Categorical("level", "none", "1")).Adopt(
+		[]Task{{ID: "zeros", Params: recorded, X: [][]float64{{0, 0}, {math.Copysign(0, -1), math.Copysign(0, -1)}}, Y: []float64{1, 2}}}, zero)
+	require.NoError(t, err)
+	require.Equal(t, [][]float64{{1e-8, 0}, {1e-8, 0}}, zeros[0].X)
+
 	// With a past in the old names alone, and a parameter that is new.
 	_, a, err = spaceOf(t, Float("lr", 0, 1), Bool("more")).Adopt(tasks[:1], Changes{Renamed: map[string]string{"learning_rate": "lr"}, Defaults: map[string]any{"more": true}})
 	require.NoError(t, err)

@@ -59,8 +59,8 @@ func (t *Task) some(n int, seed uint64) *Task {
 }
 
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the template's parameters,
-// the mean and the noise variance, lengths having a wide log-normal prior. Where all noise
-// variances are given the likelihood says nothing of others, which count as their median.
+// the mean and the noise variance, lengths having a wide log-normal prior. Where all noise variances
+// are given, but of tasks of equal values, the likelihood says nothing of others, which count as their median.
 func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	template := s.Kernel
 	lo, hi, pull := s.box()
@@ -74,27 +74,28 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		t := tasks[i].some(s.BaseRows, s.Seed)
 		_, dim = t.X.Dims()
 		o.Add(t.X, t.Z, t.Noise)
-		given = append(given, t.Noise...)
-		unknown = unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
-	}
-	if !unknown {
-		slices.Sort(given)
-		start[len(start)-1] = math.Log(given[len(given)/2])
+		if deviation(tasks[i].Z) > 0 {
+			given, unknown = append(given, t.Noise...), unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
+		}
 	}
 	last := len(start) - 1
+	if unknown = unknown || given == nil; !unknown {
+		slices.Sort(given)
+		lo[last] = min(max(math.Log(given[len(given)/2]), lo[last]), hi[last])
+		hi[last] = lo[last]
+	}
 	// Few values look like noise, as offset and scale of their task are their own, two being always one deviation above
 	// and below, and each coordinate has a length. A run would take its values for noise, too.
 	if few := s.FewValues; unknown && (longest < few || 4*longest < few*dim && all < few*dim) {
 		hi[last] = math.Log(s.FewValuesNoise)
 	}
-	res := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+	theta := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60}).X
 	if err := o.Err(); err != nil {
 		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
 		}
 		return nil, err
 	}
-	theta := res.X
 	k, err := template.WithParams(theta[1:last])
 	if err != nil {
 		return nil, err

@@ -153,3 +153,21 @@ func TestBaseOfFewValues(t *testing.T) {
 	require.NoError(t, err)
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "of some of the values too")
 }
+
+// Where noise variances are given, others are their median, whatever a task of equal values, which shows none, has.
+func TestBaseNoiseGiven(t *testing.T) {
+	r := rng.Stream(33, t.Name())
+	s := DefaultSettings(2)
+	var tasks []Task
+	for range 3 {
+		task := Task{X: uniform(r, 9, 2)}
+		for range 9 {
+			task.Z, task.Noise = append(task.Z, r.NormFloat64()), append(task.Noise, 0.04)
+		}
+		tasks = append(tasks, task)
+	}
+	tasks = append(tasks, Task{X: uniform(r, 4, 2), Z: make([]float64, 4)})
+	base, err := fitBase(ctx, tasks, &s)
+	require.NoError(t, err)
+	require.InEpsilon(t, 0.04, base.NoiseVariance, 1e-14)
+}
