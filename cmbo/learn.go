@@ -34,7 +34,7 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 			return nil, err
 		}
 		if withValues(tasks) > sampleTasks {
-			return learnMany(ctx, space, tasks, l.config)
+			return l.learnMany(ctx, tasks)
 		}
 		return l.config.learn(ctx, space, tasks)
 	})
@@ -57,11 +57,10 @@ func (c *learnConfig) learn(ctx context.Context, s *Space, tasks []Task) (*Prior
 	return t.learn(ctx)
 }
 
-func learnMany(ctx context.Context, s *Space, tasks []Task, c *learnConfig) (*Prior, error) {
-	if _, err := c.checkTasks(s, tasks); err != nil { // of those that are not kept, too
+func (l *Learner) learnMany(ctx context.Context, tasks []Task) (*Prior, error) {
+	if _, err := l.config.checkTasks(l.space, tasks); err != nil { // of those that are not kept, too
 		return nil, err
 	}
-	l := &Learner{config: c, space: s, kept: new(keptTasks)}
 	return l.learn(ctx, func() iter.Seq2[Task, error] {
 		return func(yield func(Task, error) bool) {
 			for _, t := range tasks {

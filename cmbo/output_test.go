@@ -1239,7 +1239,12 @@ func TestOutputNames(t *testing.T) {
 		refused(err, ErrOption, fmt.Sprintf(`output %q: past tasks have "seconds"; give both the same name`, like))
 		for _, learn := range []func([]Task) error{
 			func(tasks []Task) error { _, err := Learn(ctx, s, tasks); return err },
-			func(tasks []Task) error { _, err := learnMany(ctx, s, tasks, p.config); return err },
+			func(tasks []Task) error {
+				l, err := NewLearner(s)
+				require.NoError(t, err)
+				_, err = l.learnMany(ctx, tasks)
+				return err
+			},
 			func(tasks []Task) error {
 				_, err := LearnFrom(ctx, s, func() iter.Seq2[Task, error] {
 					return func(yield func(Task, error) bool) {

@@ -81,7 +81,7 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 	work := &s.workspaces(1)[0]
 	post, err := multivariate.AdoptNormal(s.mean, &s.cov, nil)
 	if err == nil {
-		_, err = work.JeffreysTo(dst, post, normals, own)
+		err = work.JeffreysTo(dst, post, normals, own)
 	}
 	if !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 		return 0, err
@@ -91,7 +91,7 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 		return jitter, err
 	}
 	for i, n := range normals {
-		dst[i], _, err = work.Jeffreys(post, n, own)
+		dst[i], err = work.Jeffreys(post, n, own)
 		if err != nil && !errors.Is(err, gaussian.ErrNotPositiveDefinite) {
 			return jitter, err
 		}

@@ -31,7 +31,7 @@ func BenchmarkClusterIteration(b *testing.B) {
 					if d == "W2" {
 						err = squaredDistances(&w, dst, centre, ps)
 					} else {
-						_, err = w.JeffreysTo(dst, centre, ps, 1e-6)
+						err = w.JeffreysTo(dst, centre, ps, 1e-6)
 					}
 					if err != nil {
 						b.Fatal(err)
@@ -62,7 +62,7 @@ func BenchmarkOnline(b *testing.B) {
 				if d == "W2" {
 					err = squaredDistances(&w, dst, fresh, ps)
 				} else {
-					_, err = w.JeffreysTo(dst, fresh, ps, 1e-6)
+					err = w.JeffreysTo(dst, fresh, ps, 1e-6)
 				}
 				if err != nil {
 					b.Fatal(err)

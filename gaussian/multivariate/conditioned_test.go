@@ -237,8 +237,8 @@ func distances(t *testing.T, p, q *Normal, oracle bool, tried map[string]int) {
 		}
 	}
 	jitter := 1e-6 * max(p.Trace(), q.Trace()) / float64(p.Dim())
-	j, _, err := w.Jeffreys(p, q, jitter)
-	back, _, err2 := w.Jeffreys(q, p, jitter)
+	j, err := w.Jeffreys(p, q, jitter)
+	back, err2 := w.Jeffreys(q, p, jitter)
 	if err != nil || err2 != nil {
 		t.Errorf("Jeffreys: %v, %v", err, err2)
 	} else if j != back || !(j >= 0) {

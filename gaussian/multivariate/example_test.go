@@ -57,20 +57,19 @@ func ExampleWorkspace_KL() {
 
 func ExampleWorkspace_Jeffreys() {
 	p, q := normal(0, 0, 1, 0, 1), normal(1, 0, 2, 0, 1)
-	d, _, err := new(multivariate.Workspace).Jeffreys(p, q, 0)
+	d, err := new(multivariate.Workspace).Jeffreys(p, q, 0)
 	fmt.Printf("%.4f %v\n", d, err)
 
-	// A singular covariance needs a jitter; the default is relative to the
-	// larger mean diagonal.
+	// A singular covariance needs a jitter.
 	s := normal(0, 0, 1, 1, 1)
-	_, _, err = new(multivariate.Workspace).Jeffreys(p, s, 0)
+	_, err = new(multivariate.Workspace).Jeffreys(p, s, 0)
 	fmt.Println(err)
-	d, used, err := new(multivariate.Workspace).Jeffreys(p, s, multivariate.AutoJitter)
-	fmt.Printf("%.3g with jitter %g, %v\n", d, used, err)
+	d, err = new(multivariate.Workspace).Jeffreys(p, s, 1e-6)
+	fmt.Printf("%.3g with jitter 1e-6, %v\n", d, err)
 	// Output:
 	// 1.0000 <nil>
 	// gaussian: Jeffreys: covariance is not positive definite: smallest eigenvalue is 0 with 0 added to the diagonal
-	// 5e+05 with jitter 1e-06, <nil>
+	// 5e+05 with jitter 1e-6, <nil>
 }
 
 // Distances of one normal to many, as clustering asks for: the factors stay with

@@ -9,12 +9,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// AutoJitter, or any negative number, as the jitter of [Workspace.Jeffreys] stands for 1e-6
-// times the larger of the two mean diagonals.
-const AutoJitter = -1.0
-
-const autoJitterScale = 1e-6
-
 // Jeffreys returns the symmetrised Kullback–Leibler divergence of p and q,
 //
 //	J(p, q) = KL(p‖q) + KL(q‖p)
@@ -24,90 +18,79 @@ const autoJitterScale = 1e-6
 // entries. It is symmetric bit for bit, 0 if p and q have the same numbers and positive
 // otherwise, unless it underflows. It is not a metric.
 //
-// The same absolute jitter is added to both covariances: the given one if that is
-// 0 or more, else the rule of [AutoJitter]. used is the amount. If a covariance plus jitter
+// The same absolute jitter, 0 or more, is added to both covariances. If a covariance plus jitter
 // is singular the result is +Inf with an error wrapping [gaussian.ErrNotPositiveDefinite]; if an
 // inverse overflows, as of variances below 1e-308, it is NaN or +Inf with one wrapping
 // [gaussian.ErrNotFinite]. It takes O(n²) time where the inverses are known: those of the latest
-// few jitters are kept with each Normal, which allocates. Near-equal ones take O(n³).
+// jitter are kept with each Normal, which allocates. Near-equal ones take O(n³).
 //
 // H. Jeffreys, An invariant form for the prior probability in estimation
 // problems, Proc. R. Soc. A 186 (1946) 453–461; the paper, section 2.1.
-func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (value, used float64, err error) {
+func (w *Workspace) Jeffreys(p, q *Normal, jitter float64) (float64, error) {
 	const op = "Jeffreys"
-	if used, err = jeffreysJitter(op, p, q, jitter); err != nil {
-		return 0, 0, err
+	if err := checkJeffreys(op, p, q, jitter); err != nil || compare(p, q) == 0 {
+		return 0, err
 	}
-	if compare(p, q) == 0 {
-		return 0, used, nil
-	}
-	own, err := p.inverse(op, used, &w.chol)
+	own, err := p.inverse(op, jitter, &w.chol)
 	if err != nil {
-		return math.Inf(1), used, err
+		return math.Inf(1), err
 	}
 	dst := [1]float64{math.Inf(1)}
-	err = w.jeffreys(op, dst[:], p, []*Normal{q}, own, used)
-	return dst[0], used, err
+	err = w.jeffreys(op, dst[:], p, []*Normal{q}, own, jitter)
+	return dst[0], err
 }
 
-// JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter) and returns the largest jitter used. The
-// inverses of qs are kept with them; that of p, unless it is kept already, is made in the memory of
-// w and forgotten, as suits a distribution that is compared once. If it fails dst is unspecified.
-func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) (used float64, err error) {
+// JeffreysTo sets dst[i] to Jeffreys(p, qs[i], jitter). The inverses of qs are kept with them; that
+// of p, unless it is kept already, is made in the memory of w and forgotten, as suits a distribution
+// that is compared once. If it fails dst is unspecified.
+func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter float64) error {
 	const op = "JeffreysTo"
 	if err := fault.Len(op, "dst", len(dst), len(qs)); err != nil {
-		return 0, err
+		return err
 	}
-	w.jitters = f64.Grow(w.jitters, len(qs))
-	jitters := w.jitters
-	const same = -1 // in the place of a jitter: q has the numbers of p
-	for i, q := range qs {
-		if jitters[i], err = jeffreysJitter(op, p, q, jitter); err != nil {
-			return used, err
-		}
-		used = math.Max(used, jitters[i])
-		if compare(p, q) == 0 {
-			jitters[i] = same
+	for _, q := range qs {
+		if err := checkJeffreys(op, p, q, jitter); err != nil {
+			return err
 		}
 	}
-	// Runs of one jitter share the inverse of p and one pass over it.
-	for i := 0; i < len(qs); {
-		j := i + 1
-		for j < len(qs) && jitters[j] == jitters[i] {
+	var own *linalg.Sym
+	for i, j := 0, 0; i < len(qs); i = j {
+		// A run of partners with other numbers than p passes at once.
+		for j = i; j < len(qs) && compare(p, qs[j]) != 0; {
 			j++
 		}
-		if jitters[i] == same {
-			clear(dst[i:j])
-			i = j
+		if j == i {
+			dst[i] = 0
+			j++
 			continue
 		}
-		own := p.keptInverse(jitters[i])
+		if own == nil {
+			own = p.keptInverse(jitter)
+		}
 		if own == nil {
 			own = &w.inv
-			if err := p.inverseTo(op, own, jitters[i], &w.chol); err != nil {
-				return used, err
+			if err := p.inverseTo(op, own, jitter, &w.chol); err != nil {
+				return err
 			}
 		}
-		if err := w.jeffreys(op, dst[i:j], p, qs[i:j], own, jitters[i]); err != nil {
-			return used, err
+		if err := w.jeffreys(op, dst[i:j], p, qs[i:j], own, jitter); err != nil {
+			return err
 		}
-		i = j
 	}
-	return used, nil
+	return nil
 }
 
-// jeffreysJitter checks a pair and returns the absolute jitter to use.
-func jeffreysJitter(op string, p, q *Normal, jitter float64) (float64, error) {
-	if err := checkPair(op, p, q); err != nil {
-		return 0, err
+// checkJeffreys checks a pair and the jitter.
+func checkJeffreys(op string, p, q *Normal, jitter float64) error {
+	switch err := checkPair(op, p, q); {
+	case err != nil:
+		return err
+	case !fault.Finite(jitter):
+		return fault.Scalar(op, "jitter", jitter, gaussian.ErrNotFinite)
+	case jitter < 0:
+		return fault.Scalar(op, "jitter", jitter, gaussian.ErrArgument)
 	}
-	if !fault.Finite(jitter) {
-		return 0, fault.Scalar(op, "jitter", jitter, gaussian.ErrNotFinite)
-	}
-	if jitter < 0 {
-		jitter = autoJitterScale * math.Max(p.trace, q.trace) / float64(len(p.mean))
-	}
-	return jitter, nil
+	return nil
 }
 
 // jeffreysSum is what a pass over the rows adds up for one partner of p.
@@ -200,46 +183,34 @@ func (w *Workspace) jeffreysResidual(op string, p, q *Normal, jitter float64) (f
 	return s, nil
 }
 
-// inverseSlots is the number of inverses a Normal keeps, one per jitter. A
-// prototype meets few: its own default and those of larger partners.
-const inverseSlots = 4
-
 type inverse struct {
 	jitter float64
 	inv    linalg.Sym
 }
 
 // inverse returns the lower triangle of (S + jitter·I)⁻¹, shared and for reading
-// only, and keeps it. c is scratch.
+// only, and keeps it in the place of one for another jitter. c is scratch.
 func (n *Normal) inverse(op string, jitter float64, c *linalg.Cholesky) (*linalg.Sym, error) {
 	n.inverseMu.Lock()
 	defer n.inverseMu.Unlock()
-	if inv := n.findInverse(jitter); inv != nil {
-		return inv, nil
+	if n.latest == nil || n.latest.jitter != jitter {
+		v := &inverse{jitter: jitter}
+		if err := n.inverseTo(op, &v.inv, jitter, c); err != nil {
+			return nil, err
+		}
+		n.latest = v
 	}
-	v := &inverse{jitter: jitter}
-	if err := n.inverseTo(op, &v.inv, jitter, c); err != nil {
-		return nil, err
-	}
-	n.inverses[n.inverseNext%inverseSlots] = v
-	n.inverseNext++
-	return &v.inv, nil
+	return &n.latest.inv, nil
 }
 
 // keptInverse returns the inverse if it is kept already, else nil.
 func (n *Normal) keptInverse(jitter float64) *linalg.Sym {
 	n.inverseMu.Lock()
 	defer n.inverseMu.Unlock()
-	return n.findInverse(jitter)
-}
-
-func (n *Normal) findInverse(jitter float64) *linalg.Sym {
-	for _, v := range n.inverses {
-		if v != nil && v.jitter == jitter {
-			return &v.inv
-		}
+	if n.latest == nil || n.latest.jitter != jitter {
+		return nil
 	}
-	return nil
+	return &n.latest.inv
 }
 
 // inverseTo sets the lower triangle of dst to that of (S + jitter·I)⁻¹. c is scratch.

@@ -13,7 +13,7 @@ import (
 
 // Normal is a finite-dimensional Gaussian distribution N(m, S). S may be
 // singular. A Normal is immutable and safe for concurrent use: what derives from
-// S (its factor, its inverses) is computed at the first use, once, and kept.
+// S (its factor, its inverse) is computed at the first use, once, and kept.
 type Normal struct {
 	mean  []float64
 	cov   *linalg.Sym
@@ -31,9 +31,8 @@ type Normal struct {
 	rankOnce  sync.Once
 	rankValue int
 
-	inverseMu   sync.Mutex
-	inverses    [inverseSlots]*inverse
-	inverseNext int
+	inverseMu sync.Mutex
+	latest    *inverse
 }
 
 // indefiniteTol bounds the rounding that a covariance may carry: its most negative eigenvalue may

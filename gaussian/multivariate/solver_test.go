@@ -143,17 +143,15 @@ func TestOneMember(t *testing.T) {
 func TestJeffreysToIsJeffreys(t *testing.T) {
 	rng := testutil.RNG(t)
 	var w Workspace
-	for _, jitter := range []float64{-1, 0, 0.5, 1, 2} {
+	for _, jitter := range []float64{0, 0.5, 1, 2} {
 		p := randomNormal(rng, 5, 100)
 		qs := []*Normal{randomNormal(rng, 5, 10), randomNormal(rng, 5, 1e3), mustNormal(p.Mean(), p.Cov()), randomNormal(rng, 5, 10), p}
 		got := make([]float64, len(qs))
-		used, err := w.JeffreysTo(got, p, qs, jitter)
-		if err != nil {
+		if err := w.JeffreysTo(got, p, qs, jitter); err != nil {
 			t.Fatal(err)
 		}
-		var most float64
 		for i, q := range qs {
-			want, own, err := w.Jeffreys(p, q, jitter)
+			want, err := w.Jeffreys(p, q, jitter)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -163,10 +161,6 @@ func TestJeffreysToIsJeffreys(t *testing.T) {
 			if same := i == 2 || i == 4; (got[i] == 0) != same {
 				t.Errorf("jitter %g, partner %d: zero %t, want %t: %g", jitter, i, got[i] == 0, same, got[i])
 			}
-			most = math.Max(most, own)
-		}
-		if used != most {
-			t.Errorf("jitter %g: %.17g used, want %.17g", jitter, used, most)
 		}
 	}
 }

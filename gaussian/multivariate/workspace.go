@@ -18,7 +18,7 @@ type Workspace struct {
 	eigen               spectral.EigenSym
 	sym, inv            linalg.Sym
 	chol                linalg.Cholesky
-	vec, jitters        []float64
+	vec                 []float64
 	sums                []jeffreysSum
 }
 

@@ -142,7 +142,7 @@ func init() {
 	register("online-jeffreys", "ours", func(in *inputs) *task {
 		ps, last, d, w := online(in)
 		return &task{
-			run:    func() { _, err := w.JeffreysTo(d, last(), ps, in.Params["jitter"]); must(err) },
+			run:    func() { must(w.JeffreysTo(d, last(), ps, in.Params["jitter"])) },
 			answer: func() []float64 { return d }, per: float64(len(d)),
 		}
 	})
@@ -182,12 +182,14 @@ func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense,
 	kernel.Gram(&gram, k, x)
 	var c gaussian.Conditioner
 	must(c.Factorize(&gram, []float64{noise}, y))
-	var cross, white linalg.Dense
+	var cross linalg.Dense
 	return func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
 		clear(mean)
 		kernel.Gram(cov, k, z)
 		kernel.Cross(&cross, k, x, z)
-		must(c.Condition(mean, cov, &white, &cross))
+		must(c.Whiten(&cross, &cross))
+		must(c.Update(mean, nil, &cross))
+		must(c.UpdateCov(cov, &cross))
 	}
 }
 

@@ -81,7 +81,7 @@ func stageDistance(in *inputs, jeffreys bool) *task {
 	return &task{answer: none, run: func() {
 		var err error
 		if jeffreys {
-			_, _, err = w.Jeffreys(ps[0], ps[1], 1e-6)
+			_, err = w.Jeffreys(ps[0], ps[1], 1e-6)
 		} else {
 			_, err = w.W2Squared(ps[0], ps[1])
 		}

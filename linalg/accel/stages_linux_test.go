@@ -86,7 +86,7 @@ func stages(t testing.TB, n int) []stage {
 		{"polar factor", func() error { return d.PolarTo(&m, &cross) }},
 		{"SPD root", func() error { return r.SqrtTo(&s, a) }},
 		{"W2", func() error { _, err := ws.W2(p, q); return err }},
-		{"Jeffreys", func() error { _, _, err := ws.Jeffreys(p, q, 1e-6); return err }},
+		{"Jeffreys", func() error { _, err := ws.Jeffreys(p, q, 1e-6); return err }},
 	}
 }
 
