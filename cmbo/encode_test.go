@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -28,7 +29,8 @@ func TestPriorRoundTrip(t *testing.T) {
 	list, _ := grid(t, 6)
 	box, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
-	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.LogInt("e", 1, 9))
+	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.LogInt("e", 1, 9),
+		cmbo.Ordinal("f", 1, 4, 16), cmbo.Float("g", 0, 1).WithStep(0.25))
 	require.NoError(t, err)
 	f := bump([]float64{0.3, 0.3})
 	var tasks []cmbo.Task
@@ -60,6 +62,7 @@ func TestPriorRoundTrip(t *testing.T) {
 		require.Equal(t, weightsOf(t, a), weightsOf(t, c))
 	}
 	check(t, learn(t, list, family(5, 10), smallSets...), list, f)
+	check(t, learn(t, box, family(5, 10), append(slices.Clip(smallSets), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...), box, f)
 	p := learn(t, box, family(5, 10), smallSets...)
 	check(t, p, box, f)
 	q, err := p.Reindex(ctx, list)
@@ -118,6 +121,13 @@ func TestPriorRefusesDamage(t *testing.T) {
 	require.NotEqual(t, b, other)
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
+	for text, want := range map[string]string{"\x06zscore": "an unknown y policy", "\x05float": `a parameter of kind "gloat"`} {
+		other := bytes.Replace(b, []byte(text), []byte(text[:1]+string(text[1]+1)+text[2:]), 1)
+		require.NotEqual(t, b, other)
+		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+		require.ErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, want)
+	}
 	// The kind of the model follows the version.
 	for kind, want := range map[byte]error{1: cmbo.ErrVersion, 3: cmbo.ErrCorrupt} {
 		other := bytes.Clone(b)
@@ -133,6 +143,9 @@ func TestPriorRefusesDamage(t *testing.T) {
 	require.ErrorIs(t, foreignPrior.Encode(io.Discard), cmbo.ErrOption)
 	_, err = foreignPrior.Digest()
 	require.ErrorContains(t, err, "foreign")
+	ablations, _ := cmbo.Ablations()
+	ablated := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithAblation(ablations[0]))
+	require.ErrorIs(t, ablated.Encode(io.Discard), cmbo.ErrOption)
 }
 
 // TestPriorRefusesValues: no sum holds out against whoever computes it anew, so values that no
@@ -152,6 +165,7 @@ func TestPriorRefusesValues(t *testing.T) {
 	}{
 		{noise, -noise, "a variance of -0.0123"},
 		{y, 2e150, "a number of 2e+150; the largest is 1e+150"},
+		{y, -2e150, "a number of -2e+150; the largest is 1e+150"},
 		{y, math.NaN(), "a number that is not finite"},
 		{least / 1024, 0.01, `output "seconds" of task "a": row 2 has a value of`}, // the unit of its logarithms
 	} {

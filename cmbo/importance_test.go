@@ -55,19 +55,6 @@ func TestImportanceOfMixtures(t *testing.T) {
 	assert.InDeltaSlice(t, []float64{.2, .8}, total, .02)
 }
 
-// TestImportanceByHand: two points of a line, whose one parameter explains all and no more.
-func TestImportanceByHand(t *testing.T) {
-	first, total, err := shares([][]float64{{3}, {5}}, [][]float64{{5}, {3}}, func(rows [][]float64) (out []float64, err error) {
-		for _, x := range rows {
-			out = append(out, x[0])
-		}
-		return out, nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, []float64{1}, first)
-	assert.Equal(t, []float64{1}, total)
-}
-
 // TestImportanceOfNothing: what no parameter changes has no shares, whatever its roundings.
 func TestImportanceOfNothing(t *testing.T) {
 	ctx := context.Background()
@@ -86,57 +73,71 @@ func TestImportanceOfNothing(t *testing.T) {
 	}
 }
 
-// TestImportanceOfFew: the formulas on rows whose values differ in the mean.
-func TestImportanceOfFew(t *testing.T) {
-	a, b := [][]float64{{1, 0}, {2, 4}}, [][]float64{{4, 3}, {9, 5}}
-	f := func(x []float64) float64 { return x[0] + 0.5*x[1]*x[1] }
+// TestImportanceByHand: two points of a line, whose one parameter explains all and no more; the variance is that of
+// both lists of rows, of which one alone may have none.
+func TestImportanceByHand(t *testing.T) {
+	for _, rows := range [][2][][]float64{{{{3}, {5}}, {{5}, {3}}}, {{{0}, {0}}, {{1}, {1}}}} {
+		first, total, err := shares(rows[0], rows[1], func(rows [][]float64) (out []float64, err error) {
+			for _, x := range rows {
+				out = append(out, x[0])
+			}
+			return out, nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, []float64{1}, first)
+		assert.Equal(t, []float64{1}, total)
+	}
+}
+
+// TestImportanceOfTable: on all pairs of cells of a table the shares are those of the analysis of variance, to
+// rounding: of the variance of the means over the other parameters, and of the mean of the variances where they are kept.
+func TestImportanceOfTable(t *testing.T) {
+	table := [3][4]float64{{3, 1, 4, 1}, {5, 9, 2, 6}, {5, 3, 5, 8}}
+	var cells, a, b [][]float64
+	var all []float64
+	lines := [2][][]float64{make([][]float64, 3), make([][]float64, 4)} // by parameter, the values where it is kept
+	for i, row := range table {
+		for j, v := range row {
+			cells, all = append(cells, []float64{float64(i), float64(j)}), append(all, v)
+			lines[0][i], lines[1][j] = append(lines[0][i], v), append(lines[1][j], v)
+		}
+	}
+	for _, x := range cells {
+		for _, y := range cells {
+			a, b = append(a, x), append(b, y)
+		}
+	}
 	first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
 		for _, x := range rows {
-			out = append(out, f(x))
+			out = append(out, table[int(x[0])][int(x[1])])
 		}
 		return out, nil
 	})
 	require.NoError(t, err)
-	values := []float64{f(a[0]), f(a[1]), f(b[0]), f(b[1])}
-	mean := (values[0] + values[1] + values[2] + values[3]) / 4
-	variance := 0.0
-	for _, v := range values {
-		variance += math.Pow(v-mean, 2) / 4
+	variance := func(y []float64) (mean, v float64) {
+		for _, u := range y {
+			mean += u / float64(len(y))
+		}
+		for _, u := range y {
+			v += (u - mean) * (u - mean) / float64(len(y))
+		}
+		return mean, v
 	}
-	// Rows of a with the first, and the second, column of b.
-	with := (math.Pow(values[2]-f([]float64{4, 0}), 2) + math.Pow(values[3]-f([]float64{9, 4}), 2)) / 4
-	without := (math.Pow(values[0]-f([]float64{4, 0}), 2) + math.Pow(values[1]-f([]float64{9, 4}), 2)) / 4
-	assert.InDelta(t, 1-with/variance, first[0], 1e-12)
-	assert.InDelta(t, max(without/variance, first[0]), total[0], 1e-12)
-	with = (math.Pow(values[2]-f([]float64{1, 3}), 2) + math.Pow(values[3]-f([]float64{2, 5}), 2)) / 4
-	assert.InDelta(t, 1-with/variance, first[1], 1e-12)
-}
-
-// TestAgainByHand: the point of which one value more is worth most, by the formula: a point
-// behind the best may pass it, and the best may fall behind the next.
-func TestAgainByHand(t *testing.T) {
-	gain := func(v, noise, behind float64) float64 {
-		s := v / math.Sqrt(v+noise)
-		u := -behind / s
-		return s * (u*math.Erfc(-u/math.Sqrt2)/2 + math.Exp(-u*u/2)/math.Sqrt(2*math.Pi))
+	_, whole := variance(all)
+	for k := range lines {
+		means, within := make([]float64, len(lines[k])), 0.0
+		for i, line := range lines[k] {
+			m, _ := variance(line)
+			means[i] = m
+		}
+		for _, line := range lines[1-k] {
+			_, v := variance(line)
+			within += v / float64(len(lines[1-k]))
+		}
+		_, between := variance(means)
+		assert.InDelta(t, between/whole, first[k], 1e-12)
+		assert.InDelta(t, within/whole, total[k], 1e-12)
 	}
-	for _, c := range []struct {
-		mean, sd []float64
-		at       int
-		want     float64
-	}{
-		{[]float64{5, 4, 1}, []float64{1, 0.5, 0}, 0, gain(1, 2, 1)},
-		{[]float64{5, 4, 1}, []float64{0.1, 2, 0}, 1, gain(4, 2, 1)},
-		{[]float64{5, 4, 3}, []float64{0, 0, 3}, 2, gain(9, 2, 2)},
-		{[]float64{5, 4, 3}, []float64{0, 0, 0}, 0, 0},
-	} {
-		at, got := again(c.mean, c.sd, 0, 2)
-		assert.Equal(t, c.at, at)
-		assert.InDelta(t, c.want, got, 1e-12)
-	}
-	at, got := again([]float64{5}, []float64{1}, 0, 2)
-	assert.Equal(t, -1, at)
-	assert.Zero(t, got)
 }
 
 // TestImportance: what parameters are worth by themselves and together, for numbers and choices,

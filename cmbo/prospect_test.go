@@ -80,7 +80,7 @@ func TestEstimate(t *testing.T) {
 }
 
 // Past curves come back from an encoded prior, with all that was learned from them, and curves that
-// cannot be are refused by their task.
+// cannot be are refused by their task, as are values and variances of another number than its points.
 func TestCurvesDecoded(t *testing.T) {
 	s, tasks := encoded(t, 3, 10)
 	tasks = showing(t, tasks)
@@ -102,8 +102,10 @@ func TestCurvesDecoded(t *testing.T) {
 	assert.Equal(t, p.curves.Law(4, to, nil), back.curves.Law(4, back.curves.Scale(1, 2, scaling.Low{}), nil))
 	assert.Equal(t, 8, back.curves.Last())
 	for text, spoil := range map[string]func(q *Prior){
-		"step 3 of a curve follows step 9": func(q *Prior) { q.told[2].curves[4].Steps = []int{1, 9, 3, 10} },
-		`task "task 0": 9 curves for 10`:   func(q *Prior) { q.told[0].curves = q.told[0].curves[1:] },
+		"step 3 of a curve follows step 9":                       func(q *Prior) { q.told[2].curves[4].Steps = []int{1, 9, 3, 10} },
+		`task "task 0": 9 curves for 10`:                         func(q *Prior) { q.told[0].curves = q.told[0].curves[1:] },
+		`task "task 1": 10 points, 9 values, 0 noise variances`:  func(q *Prior) { q.told[1].y = q.told[1].y[1:] },
+		`task "task 1": 10 points, 10 values, 1 noise variances`: func(q *Prior) { q.told[1].noise = []float64{1} },
 	} {
 		q, err := decode(p)
 		require.NoError(t, err)
@@ -289,6 +291,20 @@ func TestProspectAhead(t *testing.T) {
 		want, wantChance, err := o.Cutoff(ctx, trial.ID, 6)
 		require.NoError(t, err)
 		require.False(t, math.IsNaN(want))
+		// Of the ends that the model expects, a curve that shows each of them but for its noise falls behind so often.
+		at, known, err := o.draft().look(ctx, trial.ID, 6)
+		require.NoError(t, err)
+		require.True(t, known)
+		end, noise, ok = at.evidence(want)
+		require.True(t, ok)
+		behind := 0.0
+		const nodes = 4000
+		for k := range nodes {
+			z := -8 + 16*(float64(k)+0.5)/nodes
+			shown := special.NormCDF((end - at.mean - z*math.Sqrt(at.variance)) / math.Sqrt(noise))
+			behind += shown * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 16 / nodes
+		}
+		assert.InDelta(t, behind, wantChance, 1e-6)
 		for n := 0; ; n++ {
 			require.Less(t, n, 1000)
 			o.curves = curveUnit{}

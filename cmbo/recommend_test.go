@@ -14,39 +14,52 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// The gain of one value more is the mean over what that value may be.
+// The gain of one value more is the mean over what that value may be: a point behind the best may pass it, and the
+// best may fall behind the next.
 func TestAgain(t *testing.T) {
-	mean, sd := []float64{1, 0.8, -3, 0.9}, []float64{0.2, 0.5, 4, 0}
-	const noise = 0.3
-	best, want := -1, -1.0
-	for i := range mean {
-		others := math.Inf(-1)
-		for j, m := range mean {
-			if j != i {
-				others = max(others, m)
+	for _, c := range []struct {
+		mean, sd []float64
+		noise    float64
+		at       int
+	}{
+		{[]float64{1, 0.8, -3, 0.9}, []float64{0.2, 0.5, 4, 0}, 0.3, 2},
+		{[]float64{5, 4, 1}, []float64{1, 0.5, 0}, 2, 0},
+		{[]float64{5, 4, 1}, []float64{0.1, 2, 0}, 2, 1},
+		{[]float64{5, 4, 3}, []float64{0, 0, 3}, 2, 2},
+		{[]float64{5, 4, 3}, []float64{0, 0, 0}, 2, 0},
+		{[]float64{4, 5}, []float64{2, 2}, 0, 0}, // of two as good the first one
+	} {
+		top := slices.Index(c.mean, slices.Max(c.mean))
+		best, want := -1, math.Inf(-1)
+		for i := range c.mean {
+			others := slices.Max(slices.Delete(slices.Clone(c.mean), i, i+1))
+			// A value y ~ N(mean, v+n) moves the mean by v/(v+n)·(y−mean).
+			v := c.sd[i] * c.sd[i]
+			var sum float64
+			const steps = 20000
+			for k := range steps {
+				z := -8 + 16*(float64(k)+0.5)/steps
+				moved := c.mean[i]
+				if v > 0 {
+					moved += v / (v + c.noise) * math.Sqrt(v+c.noise) * z
+				}
+				sum += max(moved, others) * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 16 / steps
+			}
+			if gain := sum - c.mean[top]; gain > want+1e-9 {
+				best, want = i, gain
 			}
 		}
-		// A value y ~ N(mean, v+n) moves the mean by v/(v+n)·(y−mean).
-		v := sd[i] * sd[i]
-		const steps = 20000
-		var sum float64
-		for k := range steps {
-			z := -8 + 16*(float64(k)+0.5)/steps
-			moved := mean[i] + v/(v+noise)*math.Sqrt(v+noise)*z
-			sum += max(moved, others) * math.Exp(-z*z/2) / math.Sqrt(2*math.Pi) * 16 / steps
-		}
-		if gain := sum - 1; gain > want {
-			best, want = i, gain
-		}
+		at, gain := again(c.mean, c.sd, top, c.noise)
+		assert.Equal(t, c.at, at, "%v ± %v", c.mean, c.sd)
+		assert.Equal(t, best, at, "%v ± %v", c.mean, c.sd)
+		assert.InDelta(t, want, gain, 1e-6)
 	}
-	at, gain := again(mean, sd, 0, noise)
-	assert.Equal(t, best, at)
-	assert.InDelta(t, want, gain, 1e-6)
-	at, gain = again([]float64{1, 2}, []float64{0, 0}, 1, 0)
+	at, gain := again([]float64{1, 2}, []float64{0, 0}, 1, 0)
 	assert.Equal(t, 0, at)
 	assert.Zero(t, gain)
-	at, _ = again([]float64{1}, []float64{1}, 0, 1)
+	at, gain = again([]float64{1}, []float64{1}, 0, 1)
 	assert.Equal(t, -1, at)
+	assert.Zero(t, gain)
 }
 
 // What is recommended is evaluated, holds the limits on the mean of its values, has the

@@ -418,6 +418,7 @@ func TestJournalTornAndDamaged(t *testing.T) {
 		got, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal[:cut]))
 		if cut < ends[0] {
 			require.ErrorIs(t, err, cmbo.ErrCorrupt)
+			require.ErrorContains(t, err, "a journal without a whole first line")
 			continue
 		}
 		require.NoError(t, err)

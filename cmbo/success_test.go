@@ -274,23 +274,51 @@ func TestInfiniteScoresAndFailures(t *testing.T) {
 	}
 }
 
-// TestPowerOfSuccess: with a past the first failure counts as any probability does, and those
-// beyond a fifth of the evaluations make the power grow by three each.
+// TestPowerOfSuccess: with a past the first failure counts as any probability does, those beyond a fifth of the
+// evaluations make the power grow by three each, and one more in five evaluations leaves it as it is.
 func TestPowerOfSuccess(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithAcquisition(boundless{func(mean float64) float64 { return mean }}))
-	for failed, power := range []float64{0, 2, 3, 6, 8} { // 2 + 3·max(0.8·failed − 1, 0), rounded down
+	ask := func() cmbo.Trial {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
+		return trial
+	}
+	// power returns that of the scores of the last step: of each candidate the logarithm of its share of the gain over
+	// that of its probability.
+	power := func() float64 {
 		step, ok := o.LastStep()
 		require.True(t, ok)
-		if failed > 0 {
-			least := slices.Min(step.Mean)
-			for i, mean := range step.Mean {
-				require.InDelta(t, (mean-least)*math.Pow(step.Success[i], power), step.Scores[i], 1e-12, "after %d", failed)
+		least := slices.Min(step.Mean)
+		var powers []float64
+		for i, mean := range step.Mean {
+			if gain := mean - least; gain > 1e-3 && step.Success[i] < 0.9 {
+				powers = append(powers, math.Log(step.Scores[i]/gain)/math.Log(step.Success[i]))
 			}
 		}
+		require.Greater(t, len(powers), 9)
+		require.InDelta(t, slices.Min(powers), slices.Max(powers), 1e-9)
+		return powers[0]
+	}
+	trial := ask()
+	for _, want := range []float64{2, 3, 6, 8} {
 		require.NoError(t, o.TellFailed(trial.ID))
+		trial = ask()
+		require.InDelta(t, want, power(), 1e-9)
+	}
+	before := power()
+	for i := range 10 {
+		if i%5 == 2 {
+			require.NoError(t, o.TellFailed(trial.ID))
+		} else {
+			require.NoError(t, o.Tell(trial.ID, 100))
+		}
+		trial = ask()
+		if i%5 == 4 {
+			require.InDelta(t, before, power(), 1e-9)
+		} else if i%5 == 1 { // 1.2 less, in whole powers
+			require.InDelta(t, before-1, power(), 1e-9)
+		}
 	}
 }
 

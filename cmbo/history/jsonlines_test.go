@@ -68,6 +68,8 @@ func TestJSONLinesTaskID(t *testing.T) {
 	mustBeRow(t, err, 1, "task", "", cmbo.ErrTask, "missing")
 	_, err = history.JSONLines{Space: small(t), Noise: "noise_variance"}.Read(strings.NewReader(text))
 	mustBeRow(t, err, 1, "noise_variance", "", cmbo.ErrNotFinite, "missing")
+	_, err = history.JSONLines{Space: small(t), Mapping: history.Mapping{Status: "state"}}.Read(strings.NewReader(text))
+	mustBeRow(t, err, 1, "state", "", cmbo.ErrCorrupt, "missing")
 }
 
 func TestJSONLinesBadLines(t *testing.T) {
@@ -85,8 +87,8 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{`[1,2]`, "", "", "not a JSON object", cmbo.ErrCorrupt},
 		{`"text"`, "", "", "not a JSON object", cmbo.ErrCorrupt},
 		{`{"value":nan}`, "", "", "JSON, byte", cmbo.ErrCorrupt},
-		{`{"value":1} {"value":2}`, "", "", "text after the object", cmbo.ErrCorrupt},
-		{`{"value":1}}`, "", "", "text after the object", cmbo.ErrCorrupt},
+		{`{"value":1} {"value":2}`, "", "", "byte 13: text after the object", cmbo.ErrCorrupt},
+		{`{"value":1}}`, "", "", "byte 12: text after the object", cmbo.ErrCorrupt},
 		{`{"value":1,"task":"a","value":2}`, "value", "", "appears twice", cmbo.ErrCorrupt},
 		{line(all+`,"lr":0.2`, `"value":1`), "lr", "", "appears twice", cmbo.ErrCorrupt},
 		{`{"task":"a","config":[],"value":1}`, "config", "", "not a JSON object", cmbo.ErrCorrupt},

@@ -201,6 +201,7 @@ func TestOptunaBadTrials(t *testing.T) {
 		{trial0 + setParam(1, "x", "1", unit) + tell(1, "1,2"), "values", "", "2 values", 7, cmbo.ErrNotFinite},
 		{trial0 + setParam(1, "x", "1", unit) + `{"op_code":6,"trial_id":1,"state":1,"values":null}` + "\n", "values", "", "0 values", 7, cmbo.ErrNotFinite},
 		{trial0 + setParam(1, "x", "1", unit) + `{"op_code":6,"trial_id":1,"state":2,"values":null}` + "\n", "values", "", "no value", 7, cmbo.ErrNotFinite},
+		{trial0 + setParam(1, "x", "1", unit) + `{"op_code":7,"trial_id":1,"step":3,"intermediate_value":5}` + "\n" + `{"op_code":6,"trial_id":1,"state":2,"values":[1,2]}` + "\n", "values", "", "2 values", 8, cmbo.ErrNotFinite},
 		{trial0 + setParam(1, "x", "1", unit) + `{"op_code":7,"trial_id":1,"step":3,"intermediate_value":NaN}` + "\n" + `{"op_code":7,"trial_id":1,"step":1,"intermediate_value":5}` + "\n" + `{"op_code":6,"trial_id":1,"state":2}` + "\n", "values", "NaN", "not finite", 9, cmbo.ErrNotFinite},
 	}
 	for _, tt := range tests {

@@ -20,6 +20,8 @@ func TestDifference(t *testing.T) {
 	assert.Equal(t, "Name ..."+a+`b", not ...`+a+`c"`, Difference(run{1, long + "b"}, run{1, long + "c"}))
 	assert.Equal(t, "Name ..."+a+`", not ...`+a+strings.Repeat("c", 100), Difference(run{1, long}, run{1, long + strings.Repeat("c", 500)}))
 	assert.Equal(t, "Name \"b"+a+a[:98]+`, not "`+a+a[:99], Difference(run{1, "b" + long}, run{1, long}))
+	whole := a + a[:97] // which leaves a text of 200 bytes
+	assert.Equal(t, `Name "`+whole+`b", not "`+whole+`c"`, Difference(run{1, whole + "b"}, run{1, whole + "c"}))
 	type param struct {
 		Name string  `json:"name"`
 		Hi   float64 `json:"hi"`

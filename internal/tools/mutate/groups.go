@@ -43,4 +43,6 @@ var groups = []group{
 	{"report", []string{"cmbo/bench/report/areas.go", "cmbo/bench/report/measure.go", "cmbo/bench/report/ratio.go", "cmbo/bench/report/records.go", "cmbo/bench/report/summary.go"}, []suite{{"./cmbo/bench/report", ""}}},
 	{"baseline", []string{"cmbo/baseline/*.go"}, []suite{{"./cmbo/baseline", ""}}},
 	{"record", []string{"cmbo/record.go", "cmbo/diagnostics.go", "cmbo/prior.go", "cmbo/surrogate.go"}, []suite{{"./cmbo", "Outlook|Kept|Promise|Calibration|Forecast|Step|Report|Prior|OutputsOfF"}}},
+	{"history", []string{"cmbo/history/*.go"}, []suite{{"./cmbo/history", "CSV[RBFSW]|HPOB(E[^q]|[SNC]|$)|JSON|Katib|Optuna[ABD-Z]|Mapping|Context|Curves"}, {"./cmbo/history", ""}}},
+	{"encode", []string{"cmbo/encode.go", "cmbo/internal/codec/*.go"}, []suite{{"./cmbo/internal/codec", ""}, {"./cmbo", "Prior[LRST]|Encode|Decoded|Learner[CR]|TheOutput|CurvesOfT"}, {"./cmbo/internal/hierarchy", "Encode|Pass|Decode"}}},
 }

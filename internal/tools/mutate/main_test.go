@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -112,12 +113,21 @@ func main() {
 	require.Equal(t, "", got["g main.go main uncalled 1"], "without b.add there is no b.v[0]")
 }
 
+// TestGroupsHaveFiles: each group has mutants, and each reason is one of a mutant that there is.
 func TestGroupsHaveFiles(t *testing.T) {
 	root, err := repository.Root()
 	require.NoError(t, err)
+	ids := make(map[string]bool)
 	for _, g := range groups {
 		ms, err := g.mutants(root)
 		require.NoError(t, err)
 		require.NotEmpty(t, ms, g.name)
+		for _, m := range ms {
+			ids[m.id] = true
+		}
+	}
+	for line := range strings.Lines(reasons) {
+		id, _, _ := strings.Cut(line, " | ")
+		require.True(t, ids[id], "%q is no mutant", id)
 	}
 }
