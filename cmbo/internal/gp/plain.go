@@ -59,13 +59,8 @@ func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, sha
 // observations it is made to alone, so that it does not matter which of them were skipped; those to others, such as
 // what a stopped trial let expect before it went on, are forgotten.
 func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
-	if same := g.fits.Keep(d.X, d.Raw, d.RawNoiseVariance); g.count > same {
-		g.count = -1
-	}
-	if count := RefitCount(len(d.Y)); count != g.count {
-		if err := g.refit(ctx, d, count); err != nil {
-			return err
-		}
+	if err := g.Tune(ctx, d); err != nil {
+		return err
 	}
 	_, _, share := g.split(g.params)
 	var y []float64
@@ -77,8 +72,16 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 	return err
 }
 
-// refit sets the hyperparameters to those fitted to the first count observations, taken from the log if they are there.
-func (g *Plain) refit(ctx context.Context, d *space.Data, count int) error {
+// Tune is what Fit does before it conditions: it makes Fitted and Kernel, and NoiseVariance of values as they are, of
+// hyperparameters fitted to the first observations, or taken from the log if they are there.
+func (g *Plain) Tune(ctx context.Context, d *space.Data) error {
+	if same := g.fits.Keep(d.X, d.Raw, d.RawNoiseVariance); g.count > same {
+		g.count = -1
+	}
+	count := RefitCount(len(d.Y))
+	if count == g.count {
+		return nil
+	}
 	params := d.Fitted[count]
 	if params == nil {
 		h, err := g.fits.At(ctx, len(d.Y), func(count int) (x *linalg.Dense, y, variances []float64, err error) {
@@ -114,12 +117,7 @@ func (g *Plain) split(params []float64) (ofKernel []float64, noise, share float6
 
 // Predict writes the posterior at the rows of x.
 func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
-	var err error
-	if g.full == g.process {
-		err = g.process.Moments(ctx, mean, sd, x)
-	} else if err = g.process.Moments(ctx, mean, nil, x); err == nil {
-		err = g.full.Moments(ctx, nil, sd, x)
-	}
+	err := g.full.Moments(ctx, mean, sd, x) // in which what is pending leaves means as they are
 	Deviations(sd)
 	for i := range mean {
 		mean[i], sd[i] = g.view.Line(mean[i], sd[i])
@@ -152,7 +150,7 @@ func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.param
 // Kernel returns the kernel in use after a Fit.
 func (g *Plain) Kernel() kernel.Kernel {
 	ofKernel, _, _ := g.split(g.params)
-	k, _ := g.fits.form(len(ofKernel)).WithParams(ofKernel) // which refit has taken
+	k, _ := g.fits.form(len(ofKernel)).WithParams(ofKernel) // which Tune has taken
 	return k
 }
 
@@ -179,10 +177,7 @@ func (g *Plain) CheckFitted(params []float64) error {
 // posterior, pending points counted as in Predict. It takes O(n³) time for n rows.
 func (g *Plain) Sample(ctx context.Context, dst []float64, x *linalg.Dense, r *rand.Rand) error {
 	var cov linalg.Sym
-	err := g.process.Moments(ctx, dst, nil, x)
-	if err == nil {
-		err = g.full.Gram(ctx, &cov, x)
-	}
+	err := g.full.Joint(ctx, dst, &cov, x, new(linalg.Dense))
 	if err == nil {
 		err = AddNoise(dst, &cov, r)
 	}

@@ -6,6 +6,8 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -35,4 +37,42 @@ func TestNoiseGiven(t *testing.T) {
 	g := NewPlain(1, nil, 0.04, asIs, nil, 1)
 	require.NoError(t, g.Fit(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 3)}))
 	require.InEpsilon(t, 0.04, g.NoiseVariance(), 1e-12)
+}
+
+// TestTune: hyperparameters are those of Fit, which a model that conditions on nothing has too.
+func TestTune(t *testing.T) {
+	s := newSample(t, 30, 0)
+	tuned, fitted := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1), NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1)
+	for _, n := range []int{5, 12, 30, 29} {
+		z, _ := scaling.ZScore.Scale(s.y[:n], nil)
+		d := &space.Data{X: points.First(s.x, n), Y: z, Raw: s.y[:n], RawNoiseVariance: make([]float64, n)}
+		require.NoError(t, fitted.Fit(t.Context(), d))
+		require.NoError(t, tuned.Tune(t.Context(), d))
+		count, params := fitted.Fitted()
+		of, got := tuned.Fitted()
+		require.Equal(t, count, of)
+		require.Equal(t, params, got)
+		require.Equal(t, fitted.NoiseVariance(), tuned.NoiseVariance())
+		require.Equal(t, fitted.Kernel(), tuned.Kernel())
+		require.Zero(t, tuned.process.Data().Len())
+	}
+}
+
+// TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.
+func TestPlainPending(t *testing.T) {
+	s := newSample(t, 12, 7)
+	g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1)
+	z, _ := scaling.ZScore.Scale(s.y, nil)
+	d := &space.Data{X: s.x, Y: z, Raw: s.y, RawNoiseVariance: make([]float64, 12)}
+	var mean, sd [2][]float64
+	for i, pending := range []*linalg.Dense{linalg.NewDense(0, 2, nil), linalg.NewDense(1, 2, []float64{0.3, 0.4})} {
+		d.Pending = pending
+		require.NoError(t, g.Fit(t.Context(), d))
+		mean[i], sd[i] = make([]float64, 7), make([]float64, 7)
+		require.NoError(t, g.Predict(t.Context(), mean[i], sd[i], s.at))
+	}
+	require.Equal(t, mean[0], mean[1])
+	for i := range sd[0] {
+		require.Less(t, sd[1][i], sd[0][i])
+	}
 }

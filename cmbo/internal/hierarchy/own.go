@@ -30,11 +30,9 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given, seen []floa
 	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
 	if at := r.s.Outgrow; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
 		if r.own == nil {
-			_, dim := x.Dims()
-			r.own = gp.NewPlain(dim, nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
+			r.own = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
 		}
-		z, variances := scaling.ZScore.Scale(y, given)
-		if err := r.own.Fit(ctx, &space.Data{X: x, Y: z, NoiseVariance: variances, Raw: y, RawNoiseVariance: given}); err != nil {
+		if err := r.own.Tune(ctx, &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: given}); err != nil {
 			return err
 		}
 		n, fitted := r.own.Fitted()
