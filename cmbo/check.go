@@ -39,7 +39,7 @@ func (o option) applyCheck(c *checkConfig) error {
 		return o.check(c)
 	}
 	switch o.id {
-	case optPrior, optSurrogate, optJournal, optJournalMark, optContext:
+	case optPrior, optNewPrior, optSurrogate, optJournal, optJournalMark, optContext:
 		return optionErrorf("%s, and Check makes the priors and the runs itself", o.id)
 	case optCost, optBudget:
 		return optionErrorf("%s, and Check counts evaluations", o.id)

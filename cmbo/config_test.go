@@ -98,6 +98,8 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 	elsewhere := map[string]string{
 		"given": "nil once the options are checked",
 		"mark":  "for RestoreJournal alone",
+
+		"newPrior": "for Restore and RestoreJournal alone",
 	}
 	kinds := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[runConfig]()), func(f reflect.StructField) bool { return f.Anonymous })
 	field := func(c *runConfig, i int) reflect.Value { return reflect.ValueOf(*c).FieldByIndex(kinds[i].Index) }
@@ -142,7 +144,7 @@ func TestOptionNames(t *testing.T) {
 	text, err := os.ReadFile("option.go")
 	require.NoError(t, err)
 	identities := regexp.MustCompile(`(?m)^\topt(\w+) +optionID = "(\w+)"$`).FindAllStringSubmatch(string(text), -1)
-	require.Len(t, seen, 23)
+	require.Len(t, seen, 24)
 	for _, m := range identities {
 		require.Equal(t, "With"+m[1], m[2])
 		require.True(t, seen[m[2]], m[2])

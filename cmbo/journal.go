@@ -113,6 +113,9 @@ func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err
 		if err != nil {
 			return nil, 0, err
 		}
+		if o.config.journal != nil && o.config.newPrior {
+			return nil, 0, optionErrorf("%s: the journal names the old one: begin another with a Snapshot", optNewPrior)
+		}
 		valid, err := o.restoreLines(b, first)
 		return o, valid, err
 	})

@@ -59,6 +59,7 @@ const (
 	optInitial       optionID = "WithInitial"
 	optJournal       optionID = "WithJournal"
 	optJournalMark   optionID = "WithJournalMark"
+	optNewPrior      optionID = "WithNewPrior"
 	optOutput        optionID = "WithOutput"
 	optCost          optionID = "WithCost"
 	optBudget        optionID = "WithBudget"
@@ -89,6 +90,7 @@ type runConfig struct {
 	sharedConfig
 	given       []option // in the order in which they were applied
 	prior       *Prior
+	newPrior    bool // it takes the place of the run's
 	journal     func(lines []byte) error
 	mark        JournalMark
 	acquisition acq.Func
@@ -162,6 +164,9 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 		if c.has(p[0]) && c.has(p[1]) {
 			return nil, optionErrorf("%s contradicts %s", p[1], p[0])
 		}
+	}
+	if c.newPrior {
+		return nil, optionErrorf("%s: only Restore and RestoreJournal take it", optNewPrior)
 	}
 	if c.context != nil && c.prior == nil {
 		return nil, optionErrorf("%s without a Prior", optContext)

@@ -16,6 +16,19 @@ func WithPrior(p *Prior) Option {
 	}}
 }
 
+// WithNewPrior has [Restore] and [RestoreJournal], which alone take it, go on with another prior than the one that the run
+// was begun with, as one learned again since, or by a release that does not read the old one. The log stays as it is, with
+// all open trials; what is worked out from it, [Optimizer.Explain] and [Optimizer.Calibration] among it, is what it would
+// have been with p. From then on p is the run's prior: its [Optimizer.Snapshot] is restored [WithPrior], and is the
+// beginning of a journal, as RestoreJournal does not go on with one that names another prior. It fails with
+// [ErrPriorMismatch] where the run had no prior, or p is of another space, direction or sign of values.
+func WithNewPrior(p *Prior) Option {
+	return option{id: optNewPrior, restore: true, run: func(c *runConfig) error {
+		c.prior, c.newPrior = p, true
+		return p.made()
+	}}
+}
+
 // WithSurrogate replaces the model the optimiser consults.
 func WithSurrogate(s Surrogate) Option {
 	return option{id: optSurrogate, restore: true, run: func(c *runConfig) error {

@@ -120,7 +120,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 
 // Restore makes the optimiser that a snapshot was taken of: in the same build the next proposals are, bit for bit,
 // those of a process that never stopped. The caller gives again the parts that a snapshot only names ([WithPrior],
-// [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel, [WithCost]); [WithParallelism] and
+// or [WithNewPrior] for another one, [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel, [WithCost]); [WithParallelism] and
 // [WithJournal] are free, and no other option is taken.
 //
 // It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with
@@ -265,7 +265,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, parallelism: given.parallelism},
 		initial:      s.Initial, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
 		noise: math.NaN(),
-		prior: given.prior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
+		prior: given.prior, newPrior: given.newPrior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
@@ -307,6 +307,15 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 			return nil, err
 		}
 	}
+	if given.newPrior && s.Prior != "" {
+		if p := c.prior.config; p.minimize != c.minimize || p.positive != c.positive {
+			return nil, fmt.Errorf("%w: it was learned with another direction, or sign, of values than the run's", ErrPriorMismatch)
+		}
+		if err := c.prior.learned.fill(c.prior, c); err != nil {
+			return nil, err
+		}
+		digest = s.Prior
+	}
 	if err := samePrior(s.Prior, digest); err != nil {
 		return nil, err
 	}
@@ -333,7 +342,7 @@ func samePrior(was, is string) error {
 	case is == "":
 		return fmt.Errorf("%w: the run had the prior of digest %s, and none is given", ErrPriorMismatch, was)
 	}
-	return fmt.Errorf("%w: the run had the prior of digest %s, not %s: a run keeps its prior, and a new one with the other may Observe its values", ErrPriorMismatch, was, is)
+	return fmt.Errorf("%w: the run had the prior of digest %s, not %s, which takes its place by %s", ErrPriorMismatch, was, is, optNewPrior)
 }
 
 func (s *snapshotOptions) restoreKernel(c, given *runConfig) error {

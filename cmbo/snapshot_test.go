@@ -272,6 +272,81 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 	refused(bytes.Replace(b, []byte(`"seed":1`), []byte(`"seed":2`), 1))
 }
 
+// TestWithNewPrior: a run goes on with another prior as one that was told the same values does, its log and open trials
+// as they were, and is then that prior's: from a snapshot, or a journal that begins with one.
+func TestWithNewPrior(t *testing.T) {
+	list, _ := grid(t, 7)
+	p, q := learn(t, list, family(4, 10), smallSets...), learn(t, list, family(5, 10), smallSets...)
+	var journal bytes.Buffer
+	o := newOptimizer(t, list, cmbo.WithPrior(p), cmbo.WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))
+	f := bump([]float64{0.3, 0.3})
+	drive(t, o, f, 4)
+	failed, err := o.Ask(ctx)
+	require.NoError(t, err)
+	require.NoError(t, o.TellFailed(failed.ID))
+	open, err := o.Ask(ctx)
+	require.NoError(t, err)
+	b := snapshot(t, o)
+
+	o, err = cmbo.Restore(bytes.NewReader(b), cmbo.WithNewPrior(q))
+	require.NoError(t, err)
+	fromJournal, _, err := cmbo.RestoreJournal(bytes.NewReader(journal.Bytes()), cmbo.WithNewPrior(q))
+	require.NoError(t, err)
+	fresh := newOptimizer(t, list, cmbo.WithPrior(q))
+	for _, v := range o.Observations() {
+		require.NoError(t, fresh.Observe(v.X, v.Y))
+	}
+	mean, sd, err := fresh.Predict([]float64{0.4, 0.6})
+	require.NoError(t, err)
+	for _, r := range []*cmbo.Optimizer{o, fromJournal} {
+		m, s, err := r.Predict([]float64{0.4, 0.6})
+		require.NoError(t, err)
+		require.Equal(t, []float64{mean, sd}, []float64{m, s})
+		require.Equal(t, []cmbo.Trial{open}, r.Open())
+		task, err := r.Task("it")
+		require.NoError(t, err)
+		require.Equal(t, [][]float64{failed.X}, task.Failed)
+	}
+	require.Equal(t, snapshot(t, o), snapshot(t, fromJournal))
+
+	// It is the new prior's run: restored with that alone, and its snapshot is a journal's beginning.
+	b = snapshot(t, o)
+	back, err := cmbo.Restore(bytes.NewReader(b), cmbo.WithPrior(q))
+	require.NoError(t, err)
+	again, valid, err := cmbo.ResumeJournal(bytes.NewReader(b), list, cmbo.WithPrior(q), cmbo.WithJournal(func([]byte) error { return nil }))
+	require.NoError(t, err)
+	require.EqualValues(t, len(b), valid)
+	for _, r := range []*cmbo.Optimizer{back, again} {
+		require.NoError(t, r.Tell(open.ID, f(open.X)))
+		trial, err := r.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 7, trial.ID)
+	}
+	require.Equal(t, snapshot(t, back), snapshot(t, again))
+	_, err = cmbo.Restore(bytes.NewReader(b), cmbo.WithPrior(p))
+	require.ErrorIs(t, err, cmbo.ErrPriorMismatch)
+
+	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		b    []byte
+		opts []cmbo.Option
+		want error
+	}{
+		"no prior before": {snapshot(t, newOptimizer(t, list)), []cmbo.Option{cmbo.WithNewPrior(q)}, cmbo.ErrPriorMismatch},
+		"nil":             {b, []cmbo.Option{cmbo.WithNewPrior(nil)}, cmbo.ErrOption},
+		"direction":       {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, list, family(4, 10), append(smallSets, cmbo.WithMinimize())...))}, cmbo.ErrPriorMismatch},
+		"space":           {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, wide, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
+	} {
+		_, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)
+		require.ErrorIs(t, err, tt.want, name)
+	}
+	_, err = cmbo.New(list, cmbo.WithNewPrior(q))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	_, _, err = cmbo.RestoreJournal(bytes.NewReader(journal.Bytes()), cmbo.WithNewPrior(q), cmbo.WithJournal(func([]byte) error { return nil }))
+	require.ErrorContains(t, err, "begin another with a Snapshot")
+}
+
 func TestRestoreChecksWhatIsGiven(t *testing.T) {
 	list, _ := grid(t, 5)
 	p, q := learn(t, list, family(4, 10), smallSets...), learn(t, list, family(5, 10), smallSets...)
@@ -300,7 +375,7 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 		require.ErrorIs(t, err, tt.want, name)
 	}
 	_, err := cmbo.Restore(bytes.NewReader(withPrior), cmbo.WithPrior(q))
-	require.ErrorContains(t, err, "a run keeps its prior") // and what can be done
+	require.ErrorContains(t, err, "WithNewPrior") // and what can be done
 	for _, tt := range []struct {
 		b    []byte
 		opts []cmbo.Option
