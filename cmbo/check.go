@@ -153,16 +153,16 @@ type Replay struct {
 
 // Check says whether transfer helps on the caller's own histories: it leaves out tasks one at a
 // time, learns a prior from the others and tunes the task left out on its own records, with the
-// prior and without. No function is evaluated. As an optimiser chose the records where it found
-// good values, the difference looks smaller than on a new task.
+// prior and without. No function is evaluated. If an optimiser chose those records, they favour
+// good values, and the difference looks smaller than on a new task.
 //
-// To be left out a task needs 5 different points and two different values, with limits ([WithOutput])
-// two that hold them; the report names others. Regret is then that of the best value that holds them,
-// and rows that lack an output which is not optional are not proposed. That all tasks are negated
-// alike Check cannot see.
+// To be left out, a task needs 5 different points and two different values; with limits ([WithOutput]),
+// two different values within them. The report names the other tasks. With limits regret is that of the best
+// value within them, and rows that lack a required output are not proposed. Check cannot see that all
+// tasks are negated alike.
 //
-// Options are those of Learn and New but for priors, models, journals, contexts, costs and budgets.
-// A task left out takes a Learn and four runs. Check fails as [Learn] and [New] do, with [ErrOutput]
+// Options are those of Learn and New except priors, models, journals, contexts, costs and budgets.
+// Each task left out takes a Learn and four runs. Check fails as [Learn] and [New] do, with [ErrOutput]
 // if no task has an output that is not [Optional], and with [ErrTask] if none can be left out.
 func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*CheckReport, error) {
 	return called(ctx, nil, func() (*CheckReport, error) {

@@ -14,14 +14,14 @@ import (
 // Context describes a task by name, in numbers and choices: see [space.Context].
 type Context = space.Context
 
-// WithContext describes the new task as Task.Context does past tasks. Where leaving past tasks
-// out shows that those of like descriptors are more alike ([Prior.Relation]), half of the
-// population's mass begins near the tasks that are like the new one; else the run is the same to
-// the bit as without. So do the models of outputs, whose offset and scale begin with the level of
-// values in tasks that are like the new one, where that is foretold ([Transfer] says so).
+// WithContext describes the new task as Task.Context does past tasks. If leaving past tasks out
+// shows that tasks with similar descriptors are more alike ([Prior.Relation]), half of the
+// population's mass starts near the tasks similar to the new one; otherwise the run is the same to
+// the bit as without. Models of outputs do likewise; their offset and scale start from the level
+// of values in similar tasks, if descriptors predict that level ([Transfer] says so).
 //
-// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that
-// no past task has or has in the other kind, and without a prior of the default.
+// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that no
+// past task has or that has the other kind there, and without a prior of the default.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		if r.context, err = c.Normal(); err != nil {

@@ -74,19 +74,19 @@ func percent(p float64) string {
 	return fmt.Sprintf("%.2g", 100*p)
 }
 
-// Report adds a value to the learning curve of a trial, in the unit and direction of the one
-// that [Optimizer.Tell] ends it with, and says whether to go on: who follows the advice to stop
-// calls [Optimizer.TellStopped], but not where the value was NaN or infinite, which fails the
-// trial, without a cost ([WithBudget]). Steps, such as epochs, are not negative, rise and mean the same in all
-// trials and past tasks. An evaluation begun anew after a crash reports what follows its last step, or has its
-// trial cancelled and its point enqueued.
+// Report adds a value to the learning curve of a trial, in the unit and direction of the final
+// value, and advises whether to go on. To follow the advice to stop, call [Optimizer.TellStopped].
+// A value that is NaN or infinite fails the trial, without a cost ([WithBudget]): then do not.
+// Steps, such as epochs, are not negative, increase, and mean the same in all trials and past
+// tasks. If an evaluation restarts after a crash, report the steps after its last one, or cancel
+// its trial and enqueue its point.
 //
-// The advice is to stop once the curve, by those of past tasks ([Task.Curves]) and of the run,
-// has taken nine tenths of the chance to become the best, or earlier with [WithCheckpoints]. It
-// takes a best value, and five completed curves where past ones are missing or the prior is one
-// of ranks. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep],
-// or [ErrNotFinite] as Tell does; if its advice fails, with [ErrNumerical] or ctx.Err(), the
-// value counts. It waits for an Ask under way.
+// The advice is to stop once the curve has cut the chance to become the best by nine tenths,
+// judging by the curves of past tasks ([Task.Curves]) and of the run, or earlier with
+// [WithCheckpoints]. It needs a best value and, without past curves or with a prior of ranks,
+// five completed curves. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed],
+// [ErrStep], or [ErrNotFinite] as Tell does. If only its advice fails, with [ErrNumerical] or
+// ctx.Err(), the value counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)

@@ -169,34 +169,34 @@ func (o *draft) reason() Reason {
 
 // An Outlook says what more evaluations may bring, in the user's units: advice on when to stop.
 type Outlook struct {
-	// Next is what the next evaluation gains by a cautious estimate: Expected, times the share of what the model
-	// expected of the last four values, or ten if that is less, that came true (its lower limit of 99 %, at most 1): 0
-	// while none of the last four was better than the best told, under noise the luckiest, NaN before any value could. It
-	// was more than was left in 2 to 4 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
+	// Next is a cautious estimate of the next evaluation's gain: Expected, times the share of past expected gains that
+	// came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0 while
+	// none of the last four was better than the best told, under noise the luckiest; NaN before any value could. It
+	// exceeded what was left in 2 to 4 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
-	// Expected is the largest expected improvement, of the candidates that are left and that a budget
-	// pays for, over the best value told or what takes its place [WithNoise]: as a rule more than comes
-	// of it. A run whose evaluations cost more than that is worth has ended.
+	// Expected is the largest expected improvement over the best value told, or what takes its place
+	// [WithNoise], of the candidates that are left and within the budget. The actual gain is mostly
+	// smaller. Stop once an evaluation costs more than Expected is worth.
 	Expected float64
-	// Most is an upper bound on what is left as the model sees it: at no single candidate does it
-	// give more than a chance of 5 % to an evaluation that succeeds, holds all limits and improves
-	// by more. Under noise, and where the model is too sure of itself, more may be left: in 18 % of
-	// the cases of that test. Positive and skewed values need [WithPositiveValues].
+	// Most is the model's upper bound on what is left: no single candidate has a chance above 5 % to
+	// succeed, hold all limits and improve by more. Under noise, and where the model is overconfident,
+	// more may be left: in 18 % of the cases of that test. Positive and skewed values need
+	// [WithPositiveValues].
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
-	// Feasible is the largest probability, of the candidates, that all limits hold: see
-	// [WithOutput]. Without limits it is 1, and NaN while nothing is known of an output. With
-	// limits improvements are those over the best value that holds them, NaN before there is one,
-	// times the probability that the point holds them, and Gained counts from the first of these.
+	// Feasible is the largest probability of a candidate to hold all limits ([WithOutput]): 1 without
+	// limits, NaN while nothing is known of an output. With limits improvements are over the best
+	// value that holds them, NaN before there is one, times the probability that the point holds
+	// them, and Gained counts from the first such value.
 	Feasible float64
-	// Holds is the largest probability, of the candidates, that an output with limits holds them, by name: with several
-	// limits it tells which is hard to hold. NaN while nothing is known of the output.
+	// Holds is, by the name of each output with limits, the largest probability of a candidate to hold these: it shows
+	// which limits are hard to hold. NaN while nothing is known of the output.
 	Holds map[string]float64
-	// Cost is what the evaluation that Expected is about is expected to cost, and PerCost the
-	// largest expected improvement per unit of cost ([AsCost]), NaN while Expected is or
-	// nothing is known of the cost. Spent is what the trials have cost so far, and Left what is
-	// left of the budget, infinite without [WithBudget]. Without a cost evaluations cost 1.
+	// Cost is the expected cost of the evaluation that Expected refers to. PerCost is the largest
+	// expected improvement per unit of cost ([AsCost]); NaN while Expected is, or while nothing is
+	// known of the cost. Spent is what the trials have cost so far. Left is what is left of the
+	// budget, infinite without [WithBudget]. Without a cost evaluations cost 1.
 	Cost, PerCost, Spent, Left float64
 
 	priced bool // there is a cost, or a budget
@@ -247,10 +247,10 @@ func (u Outlook) words() string {
 		u.Expected, relied, more, u.Gained)
 }
 
-// Outlook says what more evaluations may bring, at the candidates that an Ask may propose: NaN before the first value
-// and, but for the hierarchical prior of values that are no ranks, before two different ones. Improvements are
+// Outlook says what more evaluations may gain at the candidates that an Ask may propose. Gains are NaN before the first
+// value and, with models other than the hierarchical prior or with ranks, before two different values. They are
 // multiplied by the probability of success; with [Copula] they are rough. It takes the time of an Ask and, for each of
-// the last ten values told since the call before, what [Optimizer.Calibration] takes, changes no proposal, says the
+// the last ten values told since the previous call, that of [Optimizer.Calibration]. It changes no proposal, returns the
 // same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) { return o.draft().outlook(ctx) })

@@ -13,20 +13,20 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Learn makes a [Prior] of past tasks, which are copied: what they have in common, a hypothesis on
-// the next one that its own values will weigh. More than 1,000 tasks with values go to a [Learner].
+// Learn makes a [Prior] of past tasks, which are copied: a model of what they have in common. From
+// more than 1,000 tasks with values it learns as a [Learner] does.
 //
-// Below three quarters of the way from a task's best value to its median differences count less and
-// less, beyond three times that way not at all: a penalty says that a point is bad, not how bad. Of
-// fewer than eight values, or where one would be the median, penalties are up to three quarters of
-// them, nearer to each other than to the others and further below these than ten times their range;
-// three others must be left, not all equal. Noise variances of a task of equal values, which show no
-// unit, count as not known but with [RawValues].
+// Let w be the distance from a task's best value to its median. More than .75 w below the best value
+// differences count less and less, beyond 3 w not at all: a penalty says that a point is bad, not how
+// bad. With fewer than eight values, or where the median would be a penalty, the worst values are
+// penalties if they are at most three quarters of all, nearer to each other than to the others, and
+// below these by more than ten times the others' range; at least three others, not all equal, must be
+// left. If a task's values are all equal, its noise variances are ignored except with [RawValues].
 //
 // It fails with [ErrNoTasks], a [*DataError] of [ErrTask], [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). Of K tasks of n observations, at most 16,384,
-// on I index points it takes O(K (n³ + n I) + I³) for each of 16 steps of EM and, for the fit of their
-// process, 60 times O(n³) a task of at most 200, of at most 512 observations each.
+// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). K tasks of n observations each (at most
+// 16,384) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM. The fit of their shared
+// process takes 60 times O(n³) a task, from at most 200 tasks and 512 observations of each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

@@ -25,18 +25,18 @@ import (
 // moments of a group from.
 var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
-// A Learner makes the prior of any number of tasks that come one by one, in passes: give it all
-// of them by Add, in any order, then call EndPass, and begin again as long as that reports more,
-// as [LearnFrom] does. Prior may be called after any pass.
+// A Learner makes a prior of any number of tasks, given one by one and in passes: Add all tasks,
+// in any order, call EndPass, and repeat as long as EndPass reports more ([LearnFrom] does this).
+// Prior may be called after any pass.
 //
-// The first pass keeps a sample, by the seed and the IDs, of at most 1,000 tasks with values
-// and 1,000 of failures alone. If these are all, the prior is that of [Learn], given them in
-// the order of their IDs, t10 before t2. Else each further pass is one step of EM for the
+// The first pass keeps a sample, drawn by the seed and the IDs, of at most 1,000 tasks with values
+// and 1,000 of failures alone. If these are all tasks, the prior is that of [Learn] given them in
+// the order of their IDs, t10 before t2. Otherwise each further pass is one step of EM for the
 // moments of the population. A pass may be divided among learners ([Learner.Shard]): neither
-// order nor division changes a bit of the prior. A learner holds the sample and, in a later pass,
-// 32 I² bytes on I index points and to add tasks of n observations up to 20 I² + 16 n² more. It serves
-// one goroutine at a time. It may stay in its first pass, stored by [Learner.Encode] with its options,
-// and be added to for ever: after each run Add its task, and call Prior without EndPass.
+// order nor division changes a bit of the prior. On I index points a learner holds the sample and, in
+// a later pass, 32 I² bytes, and up to 20 I² + 16 n² more while a task of n observations is added. It
+// serves one goroutine at a time. To extend a prior run by run, stay in the first pass: Add each run's
+// task, call Prior without EndPass, and store tasks and options by [Learner.Encode].
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -430,11 +430,11 @@ func (k *keptTasks) tasks() []Task {
 	return out
 }
 
-// LearnFrom is [Learn] of tasks that are not held: read gives all of them each time it is
-// called, once for each pass of a [Learner], in any order, without changing the prior by a
-// bit. An error that read yields ends it, as does the first task that Add refuses. Tasks are
-// added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks
-// with values, in five for more.
+// LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass
+// of a [Learner]; each call gives all tasks, in any order: the order does not change the prior
+// by a bit. An error that read yields ends it, as does the first task that [Learner.Add] refuses.
+// Tasks are added on as many goroutines as [WithParallelism] allows, in one pass for up to
+// 1,000 tasks with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
 	return called(ctx, refuseUnless(read != nil, "a nil function to read tasks"), func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

@@ -23,8 +23,8 @@ import (
 // New and Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption], others find nothing.
 //
 // It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
-// Explain and their like) wait for each other, and Observe and Enqueue for them; a trial can be
-// told, and the state be read, while an Ask computes.
+// Explain and their like) wait for each other, and Observe and Enqueue wait for them. While an Ask
+// computes, trials can be told and the state can be read.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -55,8 +55,8 @@ type Optimizer struct {
 }
 
 // New returns an optimiser over a space. With [WithPrior] the space must have the parameters the prior was learned
-// for; to other candidates the prior is brought first, as [Prior.Reindex] does once for many optimisers. New fails
-// with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
+// for. If its candidates differ, New adapts the prior to them; [Prior.Reindex] does so once for many optimisers. New
+// fails with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		o, err := newRun(space, opts)
@@ -366,15 +366,14 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // are those of a lognormal distribution: see [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrNotFinite],
 // [ErrOutOfSpace] or [ErrNumerical].
 //
-// Of the values that a run asks for, 90 % intervals of the hierarchical prior hold about as
-// many; elsewhere they are as much wider and reach as much lower as replays of past tasks show. Of
-// other rows they hold 82 to 99 % on fifteen tables and 50 % on storm, of whose values a third lie
-// hundreds of times as far below the best as the others
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v), 89 to 93 % on draws of a
-// Gaussian population (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). Without a past sd is as wide as few
-// values leave the variance unknown, 1.44 times that of [Step], which scores, at five, 1.08 at twenty: intervals of the
-// first twenty values hold .83, and .85 of other rows. Noise that a past of few rows does not show makes intervals
-// too narrow near the best value, and absurdly wide far below it: give it ([WithNoise], [Task.NoiseVariance]).
+// The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of past
+// tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 % on storm,
+// where a third of the values lie hundreds of times as far below the best as the others
+// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v). On draws of a Gaussian population they hold 89 to
+// 93 % (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). Without a past sd allows for a variance that few
+// values leave unknown: it is 1.44 times the sd that scores candidates ([Step]) at five values, 1.08 times at twenty.
+// These intervals hold .83 of the first twenty values, .85 of other rows. If a past of few rows does not show its noise,
+// intervals are too narrow near the best value and far too wide below: give it ([WithNoise], [Task.NoiseVariance]).
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {

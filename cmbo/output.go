@@ -34,11 +34,11 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // those that hold all limits. Without a limit it changes no proposal, unless it is [AsCost].
 //
 // Its model is the hierarchical prior of the past tasks that have an output of this name ([Prior.Outputs]), else a
-// Gaussian process. The acquisition is the improvement over the best value that holds all limits, times the
-// probabilities that the point holds them; until some value does these alone decide, and the acquisition among points
-// of at least 95 % of the largest. Names have up to 200 bytes, no control characters and no space at an end, and differ
-// from each other, and from others of past tasks, by more than case, spaces and the signs _-. [Optimizer.Transfer] and
-// [Check] tell where limits do not fit the values of past tasks.
+// Gaussian process. The acquisition is the improvement over the best value within all limits, times the probabilities
+// that the point holds them. Until some value is within all limits, the acquisition only decides among the points whose
+// probability is at least 95 % of the largest. Names have up to 200 bytes, no control characters and no space at an end,
+// and differ from each other, and from others of past tasks, by more than case, spaces and the signs _-.
+// [Optimizer.Transfer] and [Check] report limits that do not fit the values of past tasks.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {

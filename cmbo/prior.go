@@ -14,7 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what [Learn] makes of past tasks, hypotheses on a new one. It is immutable and safe
+// A Prior is what [Learn] has learned from past tasks for use in new ones. It is immutable and safe
 // to share between any number of optimisers and goroutines.
 type Prior struct {
 	config *learnConfig // what it was learned with

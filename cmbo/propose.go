@@ -18,12 +18,12 @@ import (
 
 // Ask proposes the next point and opens a trial for it. A point is proposed once, unless its trial was cancelled or
 // it is enqueued. It fails with [ErrNoCandidates] when nothing is left, with [ErrBudget], with [ErrNumerical] if the
-// model cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points and N candidates,
-// the default O(t N) for candidates that it knows.
+// model cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points and N candidates;
+// the default takes O(t N) on a list of candidates.
 //
-// Without a prior, and for outputs that past tasks lack, hyperparameters are fitted at times, which takes
-// most of such a call. A fit that ctx ends is taken up where it was by the next call, which proposes what
-// one call would have.
+// Without a prior, and for outputs that past tasks lack, some calls also fit hyperparameters, which takes
+// most of their time. If ctx ends a fit, the next call resumes it, and proposes what an uninterrupted
+// call would have.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {

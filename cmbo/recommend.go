@@ -52,12 +52,12 @@ func (r Recommendation) String() string {
 	return s
 }
 
-// Recommend returns the point to use in the end: of those evaluated whose outputs, on the mean of what was told there,
-// hold all limits, the one of the best mean, not of the best value, which under noise is the luckiest. Where [WithNoise]
-// does not say how noisy values are, half of the model's noise variance may be the point's own: k/(k+1) of what k values
-// deviate from the mean counts for the point in the choice, and 1/(k+1) of that half is part of SD and Quantiles. The gain
-// of one value more takes points for independent of each other. It takes what [Optimizer.Predict] takes for each point,
-// changes no proposal, says the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
+// Recommend returns the point to use in the end: of the evaluated points whose mean outputs hold all limits, the one of
+// the best predicted mean. The point of the best value would, under noise, be the luckiest one. Without [WithNoise] half
+// of the noise variance may be a deviation of the point's own: of what k values there deviate from the mean, k/(k+1)
+// counts for the point in the choice, and 1/(k+1) of that half is part of SD and Quantiles. Gain takes points for
+// independent of each other. Recommend takes the time of [Optimizer.Predict] for each point, changes no proposal, returns
+// the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()

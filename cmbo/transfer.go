@@ -76,8 +76,8 @@ func (h Hypothesis) name() string {
 // Verdict says whether the past helps a run.
 type Verdict uint8
 
-// The verdicts on transfer. They follow from the mass of the hypotheses that take
-// something over from the past, right way up.
+// The verdicts on transfer. Unless said otherwise a percentage is the mass of the hypotheses that transfer,
+// right way up; "ranks" means a rank correlation of at least the deviation that chance gives it.
 const (
 	// TransferUnknown: there is no prior, or a model that does not weigh it against no
 	// transfer, such as that of package cmbo/paper.
@@ -86,19 +86,18 @@ const (
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
-	// TransferUnclear: less than that, and more than 25 %, or the past was of use for all that: the
-	// population ranks the points told as their values do, a correlation of the ranks of at least
-	// the deviation that chance gives it; or it ranks the better half of them so, or all of them
-	// upside down, and the run came to good values sooner than points drawn at random would, if each
-	// had the value of the nearest one told: its regrets up to each value add up to less than 1/1.3 of
-	// theirs.
+	// TransferUnclear: more than 25 % and less than 90 %, or the past was of use nevertheless. Either
+	// the population ranks the evaluated points as their values do; or it so ranks their better half, or
+	// all of them upside down, and the run came to good values sooner than chance: its regrets up to
+	// each value add up to less than 1/1.3 of those of points drawn at random, if each of these had the
+	// value of the nearest evaluated point.
 	TransferUnclear
-	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no
-	// past task, or that and [TransferReversed] share the mass.
+	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
+	// task, or the mass is divided between that and a reversed past.
 	TransferMisleads
-	// TransferReversed: at least 75 % of the mass lies on what was good there being bad here, as with
-	// losses taken for scores, and the past does not rank the points told as their values do. The run goes by that, so that the past is of use again, but the first
-	// evaluations would have been better with its values turned over.
+	// TransferReversed: at least 75 % of the mass says that what was good there is bad here, as with
+	// losses taken for scores, and the past does not rank the evaluated points as their values do. The run
+	// uses the past reversed, but its first evaluations would have been better with the values turned over.
 	TransferReversed
 )
 
@@ -249,9 +248,9 @@ func (t Transfer) verdictWords() string {
 }
 
 // Transfer says whether the past helps: the masses of the hypotheses after the values told so far,
-// and a verdict on them. The mass that a run begins with is a bet, and so is the verdict after few
-// values. Open and failed trials do not enter. It takes what [Optimizer.Predict] takes, and fails
-// with [ErrNumerical] if the model cannot be conditioned on the data, or with ctx.Err().
+// and a verdict on them. The masses that a run begins with are a guess, and a verdict after few values
+// is uncertain. Open and failed trials do not count. It takes the time of [Optimizer.Predict], and
+// fails with [ErrNumerical] if the model cannot be conditioned on the data, or with ctx.Err().
 func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 	return withModel(ctx, o, func() (Transfer, error) {
 		present := o.draft()
