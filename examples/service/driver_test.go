@@ -29,18 +29,20 @@ func createKinds(t *testing.T, c *client.Client) {
 func putPriors(t *testing.T, c *client.Client) {
 	t.Helper()
 	for _, k := range twin.Kinds(t) {
-		if k.Prior == nil {
-			continue
-		}
-		var b bytes.Buffer
-		if err := k.Prior.Encode(&b); err != nil {
-			t.Fatal(err)
-		}
-		if _, err := c.PutPrior(t.Context(), k.Past, b.Bytes()); err != nil {
-			t.Fatal(err)
+		for i, p := range k.Priors() {
+			var b bytes.Buffer
+			if err := p.Encode(&b); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := c.PutPrior(t.Context(), pastName(i), b.Bytes()); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
+
+// pastName is the name of one of the priors of a kind.
+func pastName(i int) string { return []string{"past", "past-2"}[i] }
 
 // driver is a client of one study after another, with a twin for each.
 type driver struct {
@@ -102,6 +104,9 @@ func (d *driver) drive(t *testing.T, p *process) error {
 			if op.Kind == "observe" {
 				op.Noise = 0 // the client has no call for it
 			}
+			if n := len(d.kind.Priors()); n > 0 && d.rng.IntN(12) == 0 {
+				op = twin.Op{Kind: "prior", N: d.rng.IntN(n)}
+			}
 			d.key++
 			d.pending = &op
 		}
@@ -161,6 +166,9 @@ func call(t *testing.T, c *client.Client, study string, op twin.Op) (opened []ap
 		return nil, c.Cancel(ctx, study, op.Trial)
 	case "observe":
 		_, err = c.Observe(ctx, study, op.X, op.Y)
+		return nil, err
+	case "prior":
+		_, err = c.SetPrior(ctx, study, pastName(op.N))
 		return nil, err
 	}
 	return c.Ask(ctx, study, op.N)

@@ -450,7 +450,7 @@ type Study struct {
 	Reason       string   `json:"reason,omitempty"`
 	Prior        string   `json:"prior,omitempty"`      // digest of the prior it runs with
 	PriorBase    string   `json:"prior_base,omitempty"` // digest of the prior that was fitted to the candidates
-	PriorName    string   `json:"prior_name,omitempty"` // that it was asked for by
+	PriorName    string   `json:"prior_name,omitempty"` // that it was given by
 	Minimize     bool     `json:"minimize,omitempty"`
 	Optimum      *float64 `json:"optimum,omitempty"`
 	Trials       Counts   `json:"trials"`
@@ -462,6 +462,12 @@ type Study struct {
 	// The rest is told of a single study, not in lists.
 	Space   *cmbo.Space `json:"space,omitempty"`
 	Options *Options    `json:"options,omitempty"`
+}
+
+// A SetPrior is the body of a request that has a study go on with another prior, of the same parameters and direction
+// of values: all trials, open ones among them, stay as they are.
+type SetPrior struct {
+	Prior string `json:"prior"` // name or digest
 }
 
 // Counts of trials by status.

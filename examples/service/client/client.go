@@ -205,6 +205,12 @@ func (c *Client) DeleteStudy(ctx context.Context, id string) error {
 	return c.call(ctx, http.MethodDelete, studyPath(id, ""), nil, nil)
 }
 
+// SetPrior has a study go on with the prior of a name or a digest.
+func (c *Client) SetPrior(ctx context.Context, id, ref string) (*api.Study, error) {
+	out := new(api.Study)
+	return out, c.call(ctx, http.MethodPut, studyPath(id, "/prior"), api.SetPrior{Prior: ref}, out)
+}
+
 // Ask opens up to n trials.
 func (c *Client) Ask(ctx context.Context, id string, n int) ([]api.Trial, error) {
 	return c.AskWith(ctx, id, &api.Ask{N: &n})

@@ -5,7 +5,7 @@
 //
 //	lock                  held by the process that works there
 //	studies/<id>.log      one study, see below
-//	marks/<id>.mark       how far that was acknowledged, a cmbo.JournalMark
+//	marks/<id>.mark       how far that was acknowledged, a cmbo.JournalMark and which journal it is of
 //	priors/<digest>.prior an encoded cmbo.Prior, never changed
 //	names/<name>.name     the digest that a name stands for, never changed
 //
@@ -14,7 +14,8 @@
 // cmbo.WithJournal), together with the request's key. So either all of a request
 // is on disk or nothing, whatever the number of trials it asked for; and a
 // request that is repeated because its answer was lost finds its key. The lines
-// alone, in their order, are a journal that cmbo.RestoreJournal reads.
+// alone, in their order, are a journal that cmbo.RestoreJournal reads. A transaction that gives
+// the study another prior begins another journal, with the state as it is; then the lines from the last one of these on are.
 //
 // Requests look at a view in memory, which follows from the transactions alone, so that a restarted service sees what the one before saw.
 //

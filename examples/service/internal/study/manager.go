@@ -109,7 +109,7 @@ func (m *Manager) restore(ids []string, report func(string, error)) {
 
 // restoreStudy restores one study, or makes a damaged one.
 func (m *Manager) restoreStudy(id string) *Study {
-	s, err := m.openStudy(id)
+	s, err := m.openStudy(id, nil)
 	if err != nil {
 		return &Study{header: header{ID: id}, damaged: &DamagedError{Err: err}}
 	}
@@ -126,7 +126,9 @@ func (e *DamagedError) Error() string { return "the study could not be opened: "
 // Unwrap returns the reason.
 func (e *DamagedError) Unwrap() error { return e.Err }
 
-func (m *Manager) openStudy(id string) (*Study, error) {
+// openStudy opens a study. If next is not nil and its prior is another one than the study's, which is not looked at, the
+// optimiser has that and writes nothing down until [Study.setPrior].
+func (m *Manager) openStudy(id string, next *run) (*Study, error) {
 	if !validName(id) {
 		return nil, ErrName
 	}
@@ -134,7 +136,8 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 	if err != nil {
 		return nil, err
 	}
-	var rs []*record
+	var rs, of []*record
+	r := new(run)
 	log, _, err := disk.OpenLog(m.fs, m.path(id), func(txs [][]byte) (err error) {
 		if rs, err = decodeRecords(txs); err != nil {
 			return err
@@ -142,7 +145,11 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 		if rs[0].Study.ID != id {
 			return fmt.Errorf("%w: it is the log of study %q", disk.ErrDamaged, rs[0].Study.ID)
 		}
-		if n := lines(rs); n < newest.Lines {
+		of, r.before, r.of = newestJournal(rs)
+		if r.before < newest.Before {
+			return fmt.Errorf("%w: the log ends before another prior was given, which was acknowledged", disk.ErrDamaged)
+		}
+		if n := lines(of); r.before == newest.Before && n < newest.Lines {
 			return fmt.Errorf("%w: the log ends after line %d of the journal, and line %d was acknowledged",
 				disk.ErrDamaged, n, newest.Lines)
 		}
@@ -152,18 +159,25 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 		return nil, err
 	}
 	s := newStudy(*rs[0].Study, m.limits, m.turns)
-	s.log, s.mark, s.marked = log, mark, newest.Lines
-	var prior *cmbo.Prior
-	if s.header.Prior != "" {
-		prior, _, err = m.priors.get(context.Background(), s.header.Prior)
+	s.log, s.mark, s.marked = log, mark, newest
+	with := []cmbo.Option{cmbo.WithJournal(s.write)}
+	if next != nil && next.of.Prior != r.of.Prior {
+		r.prior, with = next.prior, []cmbo.Option{cmbo.WithNewPrior(next.prior)}
+	} else if r.of.Prior != "" {
+		if r.prior, _, err = m.priors.get(context.Background(), r.of.Prior); err == nil {
+			with = append(with, cmbo.WithPrior(r.prior))
+		}
 	}
 	if err == nil {
-		opts := m.describe(s, prior)
-		if newest.Lines > 0 {
-			opts = append(opts, cmbo.WithJournalMark(newest))
+		opts := append(m.describe(s, r.prior), with...)
+		if newest.Lines > 0 && newest.Before == r.before {
+			opts = append(opts, cmbo.WithJournalMark(newest.JournalMark))
 		}
-		if err = s.restore(rs, opts); errors.Is(err, cmbo.ErrVersion) {
+		switch err = s.restore(rs, of, r, opts); {
+		case errors.Is(err, cmbo.ErrVersion):
 			err = fmt.Errorf("%w: %w", ErrOtherVersion, err)
+		case errors.Is(err, cmbo.ErrCorrupt):
+			err = fmt.Errorf("%w: %w", disk.ErrDamaged, err)
 		}
 	}
 	if err != nil {
@@ -174,17 +188,14 @@ func (m *Manager) openStudy(id string) (*Study, error) {
 }
 
 // describe sets what a study knows of its prior, and returns the options that a
-// journal does not hold.
+// journal does not hold, besides the prior.
 func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
-	opts := []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
 	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
 	s.positive = s.header.Options.Positive || prior != nil && prior.PositiveValues()
 	if prior != nil {
 		s.minimize, s.modelName = prior.Minimizes(), "hierarchical prior"
-		s.pastTasks = prior.NumTasks()
-		opts = append(opts, cmbo.WithPrior(prior))
 	}
-	return opts
+	return []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
 }
 
 // Limits returns the limits. They must not be changed.
@@ -261,7 +272,10 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 		q.Objective, q.Unit
 	s := newStudy(h, m.limits, m.turns)
 	opts = append(opts, m.describe(s, prior)...)
-	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, opts) })
+	if prior != nil {
+		opts = append(opts, cmbo.WithPrior(prior))
+	}
+	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, prior, opts) })
 	if err != nil {
 		return nil, err
 	}
@@ -314,7 +328,47 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 	return prior, h, err
 }
 
-// reserve waits until nobody else creates or deletes a study of an ID.
+// SetPrior has a study go on with the prior of a name or a digest, also one that could not be opened because that which it
+// had is of another version, damaged or gone. It fails with [cmbo.ErrPriorMismatch] for a study without a prior, and for a
+// prior of other parameters or another direction of values. If it fails nothing has changed.
+func (m *Manager) SetPrior(ctx context.Context, id, ref string) (*Study, error) {
+	if err := m.reserve(ctx, id); err != nil {
+		return nil, err
+	}
+	defer m.release(id)
+	old, err := m.Study(id)
+	if err != nil {
+		return nil, err
+	}
+	s, next := old, &run{}
+	err = m.turns.Job(ctx, func() error {
+		if next.prior, next.of.Prior, err = m.priors.get(ctx, ref); err != nil {
+			return err
+		}
+		if ref != next.of.Prior {
+			next.of.PriorName = ref
+		}
+		if old.damaged != nil {
+			s, err = m.openStudy(id, next)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if err = s.setPrior(ctx, next, []cmbo.Option{cmbo.WithParallelism(m.parallelism)}); err != nil {
+		if s != old {
+			_ = s.stop(err)
+		}
+		return nil, err
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.studies[id] = s
+	return s, nil
+}
+
+// reserve waits until nobody else creates, deletes or gives another prior to a study of an ID.
 func (m *Manager) reserve(ctx context.Context, id string) error {
 	for {
 		m.mu.Lock()

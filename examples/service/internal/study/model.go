@@ -21,11 +21,11 @@ type Forecast struct {
 
 // foretell asks the model, which the caller has.
 func (s *Study) foretell(x []float64) (Forecast, error) {
-	mean, sd, err := s.opt.Predict(x)
+	mean, sd, err := s.opt().Predict(x)
 	if err != nil {
 		return Forecast{}, err
 	}
-	q, err := s.opt.Quantiles(x)
+	q, err := s.opt().Quantiles(x)
 	return Forecast{mean, sd, q.Low, q.Median, q.High}, err
 }
 
@@ -39,7 +39,7 @@ func (f *Forecast) finite() bool {
 // caller has the model. A model that cannot say is no failure: the trials are
 // open.
 func (s *Study) forecast(ids []int) {
-	step, ok := s.opt.LastStep()
+	step, ok := s.opt().LastStep()
 	for _, id := range ids {
 		t, known := s.Trial(id)
 		if !ok || !known || step.Trial < id { // a point of the initial design
@@ -109,11 +109,11 @@ func (s *Study) Advice(ctx context.Context) (a *Advice, err error) {
 func (s *Study) advise(ctx context.Context, run func(part func() error) error) (*Advice, error) {
 	a := new(Advice)
 	for _, part := range []func() error{
-		func() (err error) { a.Transfer, err = s.opt.Transfer(ctx); return err },
-		func() (err error) { a.Calibration, err = s.opt.Calibration(ctx); return err },
-		func() (err error) { a.Outlook, err = s.opt.Outlook(ctx); return err },
-		func() (err error) { a.Recommended, err = s.opt.Recommend(ctx); return err },
-		func() (err error) { a.Importance, err = s.opt.Importance(ctx); return err },
+		func() (err error) { a.Transfer, err = s.opt().Transfer(ctx); return err },
+		func() (err error) { a.Calibration, err = s.opt().Calibration(ctx); return err },
+		func() (err error) { a.Outlook, err = s.opt().Outlook(ctx); return err },
+		func() (err error) { a.Recommended, err = s.opt().Recommend(ctx); return err },
+		func() (err error) { a.Importance, err = s.opt().Importance(ctx); return err },
 	} {
 		if err := run(part); err != nil {
 			return nil, err
@@ -156,7 +156,7 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	if m.Observations == 0 {
 		return nil, nil, nil
 	}
-	around, _ := s.opt.Best() // where no value holds the limits the one that comes nearest
+	around, _ := s.opt().Best() // where no value holds the limits the one that comes nearest
 	ctx := context.Background()
 	a, err = s.advise(ctx, func(part func() error) error { return s.aside(ctx, part) })
 	if err != nil {
@@ -176,7 +176,7 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 		}
 		err := s.aside(ctx, func() error {
 			return each(ctx, points, func(x []float64) error {
-				q, err := s.opt.Quantiles(x)
+				q, err := s.opt().Quantiles(x)
 				sl.Values = append(sl.Values, q)
 				return err
 			})

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 )
@@ -14,6 +15,9 @@ import (
 type record struct {
 	// Study describes the study, in the first record alone.
 	Study *header `json:"study,omitempty"`
+	// Prior is the one that takes the place of the study's from here on. Its record begins another journal, whose first
+	// line holds all that happened before.
+	Prior *priorOf `json:"prior,omitempty"`
 	// Key is the request's, if it had one, and Request its fingerprint.
 	Key     string `json:"key,omitempty"`
 	Request string `json:"request,omitempty"`
@@ -36,15 +40,20 @@ type record struct {
 
 // header is what is known of a study besides its journal.
 type header struct {
-	ID        string      `json:"id"`
-	Request   string      `json:"request"`              // fingerprint of the request that created it
-	Prior     string      `json:"prior,omitempty"`      // digest of the prior it runs with
-	Base      string      `json:"base,omitempty"`       // digest of the prior that one was made from for the candidates
-	PriorName string      `json:"prior_name,omitempty"` // that the request gave
+	ID      string `json:"id"`
+	Request string `json:"request"` // fingerprint of the request that created it
+	priorOf
 	Optimum   *float64    `json:"optimum,omitempty"`
 	Objective string      `json:"objective,omitempty"` // its name
 	Unit      string      `json:"unit,omitempty"`      // of its values
 	Options   api.Options `json:"options"`
+}
+
+// priorOf says which prior a study runs with.
+type priorOf struct {
+	Prior     string `json:"prior,omitempty"`      // digest of it
+	Base      string `json:"base,omitempty"`       // digest of the prior that one was made from for the candidates
+	PriorName string `json:"prior_name,omitempty"` // that the request gave
 }
 
 // encode returns the record with lines of a journal.
@@ -84,6 +93,25 @@ func journal(rs []*record) io.Reader {
 		}
 	}
 	return &b
+}
+
+// newestJournal returns the records of the newest journal in a log, how many journals there are before it, and the prior
+// that it is of.
+func newestJournal(rs []*record) (of []*record, before int, prior priorOf) {
+	of, prior = rs, rs[0].Study.priorOf
+	for i, r := range rs {
+		if r.Prior != nil {
+			of, before, prior = rs[i:], before+1, *r.Prior
+		}
+	}
+	return of, before, prior
+}
+
+// journalMark is what a study's mark holds: the line of a journal that was reached, and how many journals the log has
+// before that one.
+type journalMark struct {
+	cmbo.JournalMark
+	Before int `json:"before,omitempty"`
 }
 
 // lines counts the lines of the journal in all records.

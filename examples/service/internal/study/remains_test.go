@@ -64,6 +64,19 @@ func TestEveryRemainsOfADirectory(t *testing.T) {
 	acknowledged(err, counts("short", api.Counts{}, 0))
 	_, _, err = do(t.Context(), s, "c", twin.Op{Kind: "fail", Trial: 2})
 	acknowledged(err, counts("with", api.Counts{Open: 1, Told: 1, Failed: 1}, 1))
+	other, err := m.AddPrior(t.Context(), "", encode(t, kind.Other))
+	acknowledged(err, func(m *study.Manager) bool { _, err := m.Prior(t.Context(), other.Digest); return err == nil })
+	_, err = m.SetPrior(t.Context(), "with", other.Digest)
+	acknowledged(err, func(m *study.Manager) bool {
+		s, err := m.Study("with")
+		if err != nil {
+			return false
+		}
+		digest, _, _ := s.Prior()
+		return digest == other.Digest
+	})
+	_, _, err = do(t.Context(), s, "d", twin.Op{Kind: "tell", Trial: 3, Y: 1})
+	acknowledged(err, counts("with", api.Counts{Told: 2, Failed: 1}, 2))
 	for i := range facts {
 		if facts[i].holds(m) != true {
 			t.Fatalf("fact %d does not hold", i)

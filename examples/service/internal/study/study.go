@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"math"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -28,7 +30,6 @@ type Study struct {
 	limits    Limits
 	minimize  bool
 	positive  bool
-	pastTasks int
 	modelName string
 	turns     *turns.Turns // shared
 	pace      turns.Pace
@@ -39,18 +40,29 @@ type Study struct {
 	model, gate     chan struct{}
 	asking, telling *record
 
-	opt  *cmbo.Optimizer
-	gone error // why the study takes no requests any more; set by a holder of both
+	current atomic.Pointer[run] // changed by a holder of both
+	gone    error               // why the study takes no requests any more; set by a holder of both
 
 	logging sync.Mutex // held while log is used
 	log     *disk.Log
 	mark    *disk.Mark
-	marked  int // lines of the journal that mark says
+	marked  journalMark // what mark says
 
 	slices  sliceCache
 	view    view
 	damaged error // why it could not be opened; nothing else is set then
 }
+
+// A run is what changes of a study when it goes on with another prior.
+type run struct {
+	opt    *cmbo.Optimizer
+	prior  *cmbo.Prior // nil for none
+	of     priorOf
+	before int // how many journals the log has before the optimiser's
+}
+
+// opt returns the optimiser, which stays the study's while one of its locks is held.
+func (s *Study) opt() *cmbo.Optimizer { return s.current.Load().opt }
 
 // A Request identifies a request that changes a study. If Key is not empty, a
 // second request with the same key does nothing and gets the first one's reply,
@@ -70,7 +82,7 @@ func newStudy(h header, limits Limits, t *turns.Turns) *Study {
 }
 
 // create makes the optimiser and the log of a new study.
-func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, opts []cmbo.Option) error {
+func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, prior *cmbo.Prior, opts []cmbo.Option) error {
 	// The mark of a study that had the ID before says nothing of this one.
 	if err := disk.RemoveMark(fsys, mark); err != nil {
 		return err
@@ -87,11 +99,11 @@ func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, opts 
 		s.log, err = disk.CreateLog(fsys, path, tx)
 		return err
 	}
-	var err error
-	s.opt, err = cmbo.New(space, append(slices.Clone(opts), cmbo.WithJournal(begin))...)
+	opt, err := cmbo.New(space, append(slices.Clone(opts), cmbo.WithJournal(begin))...)
 	if err != nil {
 		return err
 	}
+	s.current.Store(&run{opt: opt, prior: prior, of: s.header.priorOf})
 	if s.mark, _, err = openMark(fsys, mark); err == nil {
 		err = s.remember()
 	}
@@ -102,8 +114,8 @@ func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, opts 
 }
 
 // openMark opens the mark of a study's journal, of no line if there is none.
-func openMark(fsys disk.FS, path string) (*disk.Mark, cmbo.JournalMark, error) {
-	var newest cmbo.JournalMark
+func openMark(fsys disk.FS, path string) (*disk.Mark, journalMark, error) {
+	var newest journalMark
 	m, value, err := disk.OpenMark(fsys, path)
 	if err == nil && value != nil {
 		if err = json.Unmarshal(value, &newest); err != nil {
@@ -116,30 +128,34 @@ func openMark(fsys disk.FS, path string) (*disk.Mark, cmbo.JournalMark, error) {
 // remember keeps how far the journal has come, apart from it, once that is on disk and
 // before anybody is told.
 func (s *Study) remember() error {
-	m, _ := s.opt.JournalMark()
+	r := s.current.Load()
+	line, _ := r.opt.JournalMark()
+	m := journalMark{line, r.before}
 	value, err := json.Marshal(m)
 	if err != nil {
 		return err
 	}
 	s.logging.Lock()
 	defer s.logging.Unlock()
-	if m.Lines <= s.marked { // another request did it
+	if m.Before == s.marked.Before && m.Lines <= s.marked.Lines { // another request did it
 		return nil
 	}
 	if err = s.mark.Store(value); err == nil {
-		s.marked = m.Lines
+		s.marked = m
 	}
 	return err
 }
 
-// restore makes the optimiser again from the records of its log.
-func (s *Study) restore(rs []*record, opts []cmbo.Option) error {
-	var err error
-	s.opt, _, err = cmbo.RestoreJournal(journal(rs), append(slices.Clone(opts), cmbo.WithJournal(s.write))...)
-	if err != nil {
+// restore makes a run again from the records of the study's log, of which newest are those of its journal.
+func (s *Study) restore(rs, newest []*record, now *run, opts []cmbo.Option) (err error) {
+	if now.opt, _, err = cmbo.RestoreJournal(journal(newest), opts...); err != nil {
 		return err
 	}
-	for _, r := range rs[1:] {
+	s.current.Store(now)
+	for _, r := range rs {
+		if r.Study != nil || r.Prior != nil { // a journal's first line is of no event
+			continue
+		}
 		events, err := r.events()
 		if err != nil {
 			return err
@@ -273,10 +289,10 @@ func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadl
 		}
 		tx.deadline = deadline
 		return s.compute(ctx, func() (err error) {
-			if tx.Weights, err = s.opt.Weights(); err != nil {
+			if tx.Weights, err = s.opt().Weights(); err != nil {
 				return err
 			}
-			if _, err = s.opt.AskN(ctx, n); err == nil {
+			if _, err = s.opt().AskN(ctx, n); err == nil {
 				s.forecast(tx.reply.Trials)
 			}
 			return err
@@ -304,7 +320,7 @@ func (s *Study) Tell(ctx context.Context, q Request, trial int, m Measured) (Rep
 		if t, ok := s.Trial(trial); ok {
 			tx.Expected = t.Expected
 		}
-		return s.opt.Tell(trial, m.Y, m.options()...)
+		return s.opt().Tell(trial, m.Y, m.options()...)
 	})
 }
 
@@ -325,12 +341,12 @@ func (m *Measured) options() []cmbo.ObservationOption {
 
 // Fail says that a trial's evaluation failed, and what it brought all the same.
 func (s *Study) Fail(ctx context.Context, q Request, trial int, outputs api.Values) (Reply, bool, error) {
-	return s.tell(ctx, q, func(*record) error { return s.opt.TellFailed(trial, cmbo.Outputs(outputs)) })
+	return s.tell(ctx, q, func(*record) error { return s.opt().TellFailed(trial, cmbo.Outputs(outputs)) })
 }
 
 // Cancel takes a trial back.
 func (s *Study) Cancel(ctx context.Context, q Request, trial int) (Reply, bool, error) {
-	return s.tell(ctx, q, func(*record) error { return s.opt.Cancel(trial) })
+	return s.tell(ctx, q, func(*record) error { return s.opt().Cancel(trial) })
 }
 
 // Report adds a value to the curve of a trial and says what it tells of the end. Once the
@@ -343,7 +359,7 @@ func (s *Study) Report(ctx context.Context, q Request, trial, step int,
 		y = math.Copysign(math.Inf(1), y)
 	}
 	report := func(tx *record) error {
-		got, err := s.opt.Report(ctx, trial, step, y)
+		got, err := s.opt().Report(ctx, trial, step, y)
 		if err == nil {
 			p = &got
 			s.view.foresee(got)
@@ -374,7 +390,7 @@ func (s *Study) Report(ctx context.Context, q Request, trial, step int,
 // TellStopped ends a trial whose evaluation was stopped before its end, and may say what it
 // cost up to then.
 func (s *Study) TellStopped(ctx context.Context, q Request, trial int, outputs api.Values) (Reply, bool, error) {
-	return s.withModel(ctx, q, func(*record) error { return s.opt.TellStopped(ctx, trial, cmbo.Outputs(outputs)) })
+	return s.withModel(ctx, q, func(*record) error { return s.opt().TellStopped(ctx, trial, cmbo.Outputs(outputs)) })
 }
 
 // withModel makes a change of one trial for which the model is needed.
@@ -395,11 +411,11 @@ func (s *Study) expire(ctx context.Context, now int64) error {
 			tx.Expired = true
 			if t.Deadline.Fail {
 				// Nobody says what it cost: where that has to be told, the trial is taken back.
-				if err := s.opt.TellFailed(t.ID); !errors.Is(err, cmbo.ErrOutput) {
+				if err := s.opt().TellFailed(t.ID); !errors.Is(err, cmbo.ErrOutput) {
 					return err
 				}
 			}
-			return s.opt.Cancel(t.ID)
+			return s.opt().Cancel(t.ID)
 		})
 		if err != nil && !errors.Is(err, cmbo.ErrTrialClosed) { // it was answered just before
 			return err
@@ -419,7 +435,7 @@ func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured)
 		if err := s.room(1); err != nil {
 			return err
 		}
-		return s.opt.Observe(x, m.Y, m.options()...)
+		return s.opt().Observe(x, m.Y, m.options()...)
 	})
 }
 
@@ -431,14 +447,14 @@ func (s *Study) Enqueue(ctx context.Context, q Request, x []float64) (Reply, boo
 	}
 	defer func() { <-s.model }()
 	return s.tell(ctx, q, func(*record) error {
-		waiting := len(s.opt.Enqueued())
+		waiting := len(s.opt().Enqueued())
 		if err := room("enqueued points of a study", waiting+1, s.limits.OpenTrials); err != nil {
 			return err
 		}
 		if err := s.room(waiting + 1); err != nil {
 			return err
 		}
-		return s.opt.Enqueue(x)
+		return s.opt().Enqueue(x)
 	})
 }
 
@@ -503,18 +519,69 @@ func (s *Study) aside(ctx context.Context, f func() error) error {
 	}
 }
 
+// setPrior has the study go on with the prior of next, unless it does already: the log gets the beginning of another
+// journal, in one record, so that a kill leaves the one prior or the other. Requests that wait go on with the new one.
+func (s *Study) setPrior(ctx context.Context, next *run, opts []cmbo.Option) error {
+	if err := s.enter(ctx, s.model); err != nil {
+		return err
+	}
+	defer func() { <-s.model }()
+	err := s.compute(ctx, func() error {
+		if err := s.enter(ctx, s.gate); err != nil {
+			return err
+		}
+		defer func() { <-s.gate }()
+		old := s.current.Load()
+		if old.of.Prior == next.of.Prior {
+			return s.settled()
+		}
+		var state bytes.Buffer
+		if err := old.opt.Snapshot(&state); err != nil {
+			return err
+		}
+		first := &record{Prior: &next.of}
+		begin := func(lines []byte) error {
+			if first == nil {
+				return s.write(lines)
+			}
+			tx, err := first.encode(lines)
+			if err != nil {
+				return err
+			}
+			s.logging.Lock()
+			defer s.logging.Unlock()
+			if err = s.log.Append(tx); err == nil {
+				first = nil
+			}
+			return err
+		}
+		opt, err := cmbo.Restore(&state, append(slices.Clone(opts), cmbo.WithNewPrior(next.prior), cmbo.WithJournal(begin))...)
+		if err != nil {
+			return err
+		}
+		s.current.Store(&run{opt: opt, prior: next.prior, of: next.of, before: old.before + 1})
+		s.view.outdate()
+		_ = s.remember() // as in change
+		return nil
+	})
+	if err == nil {
+		s.pace.Suspect() // what the first proposal takes is not known
+	}
+	return err
+}
+
 // LastStep tells how the newest proposal was chosen, and the weights of the next
 // one; while that is being computed, those of the newest.
 func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights []float64, err error) {
 	if s.damaged != nil {
 		return cmbo.Step{}, false, nil, s.damaged
 	}
-	step, ok = s.opt.LastStep()
+	step, ok = s.opt().LastStep()
 	select {
 	case s.model <- struct{}{}:
 		defer func() { <-s.model }()
 		err = s.compute(ctx, func() (err error) {
-			weights, err = s.opt.Weights()
+			weights, err = s.opt().Weights()
 			return err
 		})
 	default:
@@ -528,7 +595,7 @@ func (s *Study) Snapshot(w io.Writer) error {
 	if s.damaged != nil {
 		return s.damaged
 	}
-	return s.opt.Snapshot(w)
+	return s.opt().Snapshot(w)
 }
 
 // task returns what the study has observed.
@@ -536,7 +603,7 @@ func (s *Study) task() (cmbo.Task, error) {
 	if s.damaged != nil {
 		return cmbo.Task{}, s.damaged
 	}
-	t, err := s.opt.Task(s.ID())
+	t, err := s.opt().Task(s.ID())
 	if t.Context == nil {
 		t.Context = s.header.Options.Context.Context() // of a study without a prior, whose model has no use for it
 	}
@@ -603,10 +670,10 @@ func (s *Study) Damaged() error { return s.damaged }
 
 // Space returns the study's space, nil if it is damaged.
 func (s *Study) Space() *cmbo.Space {
-	if s.opt == nil {
+	if s.damaged != nil {
 		return nil
 	}
-	return s.opt.Space()
+	return s.opt().Space()
 }
 
 // Minimizes reports whether smaller values are better.
@@ -619,11 +686,17 @@ func (s *Study) Positive() bool { return s.positive }
 // the one that was made from if the space is a list of candidates, and the name
 // that it was asked for by; empty where there is none.
 func (s *Study) Prior() (digest, base, name string) {
-	return s.header.Prior, s.header.Base, s.header.PriorName
+	of := s.current.Load().of
+	return of.Prior, of.Base, of.PriorName
 }
 
 // PastTasks returns the number of tasks that the prior was learned from, 0 without one.
-func (s *Study) PastTasks() int { return s.pastTasks }
+func (s *Study) PastTasks() int {
+	if p := s.current.Load().prior; p != nil {
+		return p.NumTasks()
+	}
+	return 0
+}
 
 // Model names what the study's proposals come from: a Gaussian process or the hierarchical
 // prior.

@@ -84,14 +84,21 @@ type view struct {
 	running      map[string]bool  // keys of requests under way
 	queue        int              // points that are enqueued
 	reports      int              // values reported
-	events       int              // that were applied
+	events       int              // that were applied, and priors that took the place of others
 	timed        []int            // trials with a deadline that were open when last looked at
 	paused       []int            // trials that were stopped and can go on
 	history      []api.Event      // one for each
 	news         chan struct{}    // closed with the next event
 }
 
-// version goes up with every event.
+// outdate has what was asked of the model be asked again.
+func (v *view) outdate() {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.events++
+}
+
+// version goes up with every event, and with another prior.
 func (v *view) version() int {
 	v.mu.RLock()
 	defer v.mu.RUnlock()

@@ -3,6 +3,7 @@
 package twin
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,16 @@ type Kind struct {
 	Study   api.NewStudy // without ID
 	Prior   *cmbo.Prior  // nil for none; Study.Prior names it by its digest
 	Past    string       // a name for the prior
+	Other   *cmbo.Prior  // one that may take its place, learned from fewer tasks; nil for none
 	Options []cmbo.Option
+}
+
+// Priors returns the priors that a study may run with.
+func (k *Kind) Priors() []*cmbo.Prior {
+	if k.Prior == nil {
+		return nil
+	}
+	return []*cmbo.Prior{k.Prior, k.Other}
 }
 
 // Kinds returns studies without a prior and with one, over parameters and over lists, small
@@ -82,14 +92,15 @@ func makeKinds() ([]Kind, error) {
 		}
 		tasks = append(tasks, t)
 	}
-	learn := func(opts ...cmbo.LearnOption) (prior *cmbo.Prior, digest string, err error) {
-		opts = append(opts, cmbo.WithIndexPoints(20))
-		if prior, err = cmbo.Learn(context.Background(), space, tasks, opts...); err == nil {
-			digest, err = prior.Digest()
-		}
-		return prior, digest, err
+	prior, err := cmbo.Learn(context.Background(), space, tasks, cmbo.WithIndexPoints(20))
+	if err != nil {
+		return nil, err
 	}
-	prior, digest, err := learn()
+	digest, err := prior.Digest()
+	if err != nil {
+		return nil, err
+	}
+	other, err := cmbo.Learn(context.Background(), space, tasks[:2], cmbo.WithIndexPoints(20))
 	if err != nil {
 		return nil, err
 	}
@@ -106,12 +117,12 @@ func makeKinds() ([]Kind, error) {
 		{Name: "few", Study: api.NewStudy{Space: few, Options: api.Options{Initial: &initial}},
 			Options: []cmbo.Option{cmbo.WithInitial(initial)}},
 		{
-			Name: "prior", Prior: prior, Past: "past",
+			Name: "prior", Prior: prior, Past: "past", Other: other,
 			Study:   api.NewStudy{Space: space, Prior: digest, Options: api.Options{Sobol: &sobol, Local: &local}},
 			Options: []cmbo.Option{cmbo.WithPrior(prior), counts},
 		},
 		{
-			Name: "list", Prior: prior, Past: "past",
+			Name: "list", Prior: prior, Past: "past", Other: other,
 			Study:   api.NewStudy{Space: list, Prior: digest},
 			Options: []cmbo.Option{cmbo.WithPrior(prior)},
 		},
@@ -142,8 +153,8 @@ func value(x []float64) float64 {
 
 // An Op is something a client asks of a study.
 type Op struct {
-	Kind  string // ask, tell, fail, cancel, observe
-	N     int    // of trials to ask for
+	Kind  string // ask, tell, fail, cancel, observe, prior
+	N     int    // of trials to ask for; for prior 0 is the kind's first one and 1 the other
 	Trial int
 	X     []float64
 	Y     float64
@@ -225,6 +236,17 @@ func (t *Twin) Apply(op Op) ([]api.Trial, error) {
 		return end(api.Cancelled, t.Opt.Cancel(op.Trial))
 	case "observe":
 		return nil, t.Opt.Observe(op.X, op.Y, noise...)
+	}
+	if op.Kind == "prior" {
+		var b bytes.Buffer
+		if err := t.Opt.Snapshot(&b); err != nil {
+			return nil, err
+		}
+		o, err := cmbo.Restore(&b, cmbo.WithNewPrior(t.Kind.Priors()[op.N]))
+		if err == nil {
+			t.Opt = o
+		}
+		return nil, err
 	}
 	asked, err := t.Opt.AskN(context.Background(), op.N)
 	if err != nil {

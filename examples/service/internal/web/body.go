@@ -34,14 +34,10 @@ const (
 )
 
 // readBody reads a body; done must be called when the request is done with it.
-// Its type must be given: a browser sends JSON or binary data to another site only
+// Its type, want, must be given: a browser sends JSON or binary data to another site only
 // after asking, so that no page can use the service behind its reader's back.
-func (s *Server) readBody(w http.ResponseWriter, r *http.Request, limit int64) (b []byte, done func(), err error) {
+func (s *Server) readBody(w http.ResponseWriter, r *http.Request, want string, limit int64) (b []byte, done func(), err error) {
 	done = func() {}
-	want := jsonKind
-	if r.Method == http.MethodPut {
-		want = binaryKind
-	}
 	if kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type")); err != nil || kind != want {
 		return nil, done, &webError{http.StatusUnsupportedMediaType,
 			api.Detail{Code: "content_type", Message: "the Content-Type must be " + want}}

@@ -144,6 +144,14 @@ func TestOpenAPI(t *testing.T) {
 	learn := api.Learn{Tasks: tasks, Files: []api.File{{Format: api.FormatCSV, Text: "x,value\n0.5,1\n0.6,2\n"}}}
 	_, err = c.LearnPrior(ctx, &api.NewPrior{Name: "new", Space: space, Learn: learn})
 	ok(err)
+	_, err = c.CreateStudy(ctx, &api.NewStudy{ID: "with", Space: space, Prior: "new"})
+	ok(err)
+	_, err = c.SetPrior(ctx, "with", "new")
+	ok(err)
+	_, err = c.SetPrior(ctx, "a", "new")
+	if client.Code(err) != "prior_mismatch" {
+		t.Error(err)
+	}
 	_, err = c.Check(ctx, &api.Check{Space: space, Learn: learn, Evaluations: ptr(3)})
 	ok(err)
 	_, err = c.Adopt(ctx, "new", &api.Adopt{Space: spaceOf(t, cmbo.Float("z", 0, 1), cmbo.Int("n", 1, 2)), Changes: cmbo.Changes{Defaults: map[string]any{"n": 1}, Renamed: map[string]string{"x": "z"}}})

@@ -274,7 +274,7 @@ func TestPageOfLimits(t *testing.T) {
 	}
 }
 
-// A prior of another format has a code of its own.
+// A prior of another format has a code of its own, and a study that runs with it goes on with one of this format.
 func TestPriorOfAnotherVersion(t *testing.T) {
 	s := newService(t)
 	c := s.over(t)
@@ -301,6 +301,9 @@ func TestPriorOfAnotherVersion(t *testing.T) {
 		if _, err := c.Observe(t.Context(), id, []float64{0.25}, 3); err != nil {
 			t.Fatal(err)
 		}
+		if _, err := c.Ask(t.Context(), id, 1); err != nil {
+			t.Fatal(err)
+		}
 	}
 	old := hex.EncodeToString(other[len(other)-sha256.Size:])
 	other[9]++ // the version
@@ -320,7 +323,8 @@ func TestPriorOfAnotherVersion(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	rewrite(t, filepath.Join(s.dir, "studies", "prior.log"), old, digest)
+	rewrite(t, filepath.Join(s.dir, "studies", "prior.log"), old+`","prior_name"`, digest+`","prior_name"`) // the journal is sealed
+	rewrite(t, filepath.Join(s.dir, "studies", "prior.log"), `","weights":[`, `","weights":[0,`)            // another number of hypotheses
 	rewrite(t, filepath.Join(s.dir, "studies", "fields.log"), `"options":{}`, `"options":{"ard":true}`)
 	after := openService(t, s.dir)
 	const state = `"state":"other_version"`
@@ -345,6 +349,37 @@ func TestPriorOfAnotherVersion(t *testing.T) {
 	}
 	if n := after.meter(t, "cmbo_studies", map[string]string{"state": api.StateOtherVersion}); n != 2 {
 		t.Errorf("%v studies of another version are metered", n)
+	}
+	c = after.over(t)
+	if _, err := c.LearnPrior(t.Context(), &api.NewPrior{Name: "again", Space: box, Learn: api.Learn{Tasks: []api.Task{{ID: "a", X: []api.Row{{0}, {1}}, Y: api.Row{1, 2}}}}}); err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ id, prior, code string }{
+		{"prior", "nowhere", "unknown_prior"}, {"prior", "past", "other_version"}, {"fields", "again", "other_version"},
+		{"nobody", "again", "unknown_study"}, {"prior", "", "bad_request"}, {"prior", "again", ""}, {"prior", "again", ""},
+	} {
+		if _, err := c.SetPrior(t.Context(), tt.id, tt.prior); client.Code(err) != tt.code || err != nil && tt.code == "" {
+			t.Errorf("%s with %q: %v, want the code %q", tt.id, tt.prior, err, tt.code)
+		}
+	}
+	got, err := c.Study(t.Context(), "prior")
+	if err != nil || got.State != api.StateOK || got.PriorName != "again" || got.Best == nil || got.Best.Y != 3 || got.Trials.Open != 1 {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if err := c.Tell(t.Context(), "prior", 1, 5); err != nil {
+		t.Error(err)
+	}
+	if _, err := c.Ask(t.Context(), "prior", 1); err != nil {
+		t.Error(err)
+	}
+	if page := after.get(t, "/studies/prior"); !strings.Contains(page, "prior <code>again</code> of 1 past task") {
+		t.Error(page)
+	}
+	if err := after.m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if trials, err := openService(t, s.dir).over(t).Ask(t.Context(), "prior", 1); err != nil || trials[0].ID != 3 {
+		t.Errorf("after a restart %v, %v", trials, err)
 	}
 }
 

@@ -86,7 +86,7 @@ func intro(t *study.Study, m study.Summary) string {
 	}
 	prior := "It started without a prior."
 	if s := summary(t); s.Prior != "" {
-		prior = fmt.Sprintf("It started from the prior `%s` of %s.", priorLabel(s), plural(t.PastTasks(), "past task"))
+		prior = fmt.Sprintf("It runs with the prior `%s` of %s.", priorLabel(s), plural(t.PastTasks(), "past task"))
 	}
 	if m.Enqueued > 0 {
 		line += fmt.Sprintf(" %s enqueued.", plural(m.Enqueued, "point"))
@@ -512,7 +512,9 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 	for i, name := range names {
 		s := plot.Series{Name: name, Step: true, Plain: true, Style: i + 1}
 		for _, tr := range trials {
-			s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, tr.Weights[i])
+			if i < len(tr.Weights) { // another prior may have another number of them
+				s.X, s.Y = append(s.X, float64(tr.ID)), append(s.Y, tr.Weights[i])
+			}
 		}
 		series = append(series, s)
 	}

@@ -41,6 +41,8 @@ func (s *Server) routes() []*route {
 		{method: "GET", path: "/v1/studies/{id}", serve: s.showStudy, summary: "describes a study", reply: api.Study{}},
 		{method: "DELETE", path: "/v1/studies/{id}", serve: s.deleteStudy, summary: "removes a study for good",
 			reply: struct{}{}},
+		{method: "PUT", path: "/v1/studies/{id}/prior", limit: smallBody, serve: s.setPrior,
+			summary: "has a study go on with another prior", body: api.SetPrior{}, reply: api.Study{}},
 		{method: "POST", path: "/v1/studies/{id}/ask", limit: smallBody, serve: s.ask, summary: "opens trials",
 			body: api.Ask{}, reply: api.Trials{}},
 		{method: "POST", path: "/v1/studies/{id}/trials/{trial}/tell",

@@ -4,6 +4,7 @@ package web
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"log/slog"
@@ -160,7 +161,7 @@ func (s *Server) handle(route *route) {
 		var err error
 		if route.limit > 0 {
 			var done func()
-			q.body, done, err = s.readBody(w, r, min(route.limit, s.Body))
+			q.body, done, err = s.readBody(w, r, cmp.Or(route.bodyKind, jsonKind), min(route.limit, s.Body))
 			defer done()
 		}
 		if err == nil {

@@ -105,6 +105,21 @@ func (s *Server) deleteStudy(q *request) (int, any, error) {
 	return http.StatusOK, struct{}{}, nil
 }
 
+func (s *Server) setPrior(q *request) (int, any, error) {
+	var body api.SetPrior
+	if err := q.decode(&body); err != nil {
+		return 0, nil, err
+	}
+	if body.Prior == "" {
+		return 0, nil, badRequest("bad_request", "prior is missing, the name or the digest of one")
+	}
+	t, err := s.Studies.SetPrior(q.Context(), q.PathValue("id"), body.Prior)
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, details(t), nil
+}
+
 func (s *Server) best(q *request) (int, any, error) {
 	t, err := s.healthy(q.Request)
 	if err != nil {
