@@ -77,6 +77,8 @@ func TestRunKeeps(t *testing.T) {
 		if i > 0 {
 			same := 0
 			for _, b := range kept.kept.blocks {
+				coordinates, _ := b.x.Raw()
+				require.Equal(t, 2*b.len(), len(coordinates), "numbers that a block keeps of the points it was cut from")
 				for _, old := range before.blocks {
 					if b == old {
 						same++

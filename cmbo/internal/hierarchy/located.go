@@ -166,7 +166,7 @@ func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, pa
 		if c.blocks[b] != nil {
 			return nil
 		}
-		s, err := m.locate(rows(b), &memory[w])
+		s, err := m.locate(points.Join(rows(b)), &memory[w]) // a copy: blocks outlive the rest of x
 		if err != nil {
 			return err
 		}
