@@ -51,6 +51,7 @@ type Explanation struct {
 	acquisition string
 	lognormal   bool
 	proposable  int  // candidates that could be proposed
+	larger      int  // those with a larger score than the point's, which another prior chose
 	unpriced    bool // no cost was told: that of the past may be of other units
 }
 
@@ -59,7 +60,11 @@ func (e Explanation) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%v: ", e.Trial)
 	if e.Reason == ReasonScore && e.Step.Chosen < len(e.Step.Scores) {
-		fmt.Fprintf(&b, "the largest %s (score %.4g) of %d candidates", e.acquisition, e.Step.Scores[e.Step.Chosen], e.proposable)
+		rank := "the largest"
+		if e.larger > 0 {
+			rank = fmt.Sprintf("chosen with another prior or build, and with this one behind %d others by", e.larger)
+		}
+		fmt.Fprintf(&b, "%s %s (score %.4g) of %d candidates", rank, e.acquisition, e.Step.Scores[e.Step.Chosen], e.proposable)
 		if p := e.Step.Success; p != nil && p[e.Step.Chosen] < 0.995 {
 			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}
@@ -90,8 +95,9 @@ func (e Explanation) String() string {
 }
 
 // Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model goes back to the log as it
-// was and scores the candidates again, bit for bit as then in the same build. It takes about twice the time of an Ask,
-// and changes no proposal. It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
+// was and scores the candidates again, bit for bit as then in the same build; with another prior ([WithNewPrior]) a
+// candidate that was not proposed may have the largest score. It takes about twice the time of an Ask, and changes no
+// proposal. It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
 func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
 	return withModel(ctx, o, func() (Explanation, error) {
 		var x Explanation
@@ -127,6 +133,9 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 			for _, r := range c.free {
 				if !math.IsNaN(s.Scores[r]) {
 					x.proposable++
+				}
+				if s.Scores[r] > s.Scores[s.Chosen] && (how.within == nil || how.within[r] >= affordable) {
+					x.larger++
 				}
 			}
 			if past.hasScale(d) {

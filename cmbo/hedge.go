@@ -19,11 +19,10 @@ const (
 // judge returns who chooses the next point, so that a past or a model that is wrong about where the best point lies cannot
 // hold up a run for good: [hierarchy.Hedge] says how often. It follows from the log and from the masses that its values
 // leave, so that a restored run asks the same. Open trials count as proposals that did not improve, so that a batch has all
-// judges. A model that doubts the past itself needs no judge without it, and one from outside has none.
+// judges. Where the past is doubted, the model's own scores hardly follow it. A model from outside is always followed.
 func (o *draft) judge() judge {
 	when, past := o.settings.Hedge.Trusted, as[*hierarchicalRun](o.model)
-	// Improvement has to be what is asked for.
-	if o.config.acquisition != EI() || past == nil && (o.config.surrogate != nil || o.config.prior != nil) {
+	if o.config.acquisition != EI() || o.config.surrogate != nil { // improvement has to be what is asked for
 		return byModel
 	}
 	trusted := false

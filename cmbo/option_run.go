@@ -11,17 +11,17 @@ import (
 // widths below the best value; a run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
-		c.prior = p
+		c.prior, c.newPrior = p, false
 		return p.made()
 	}}
 }
 
-// WithNewPrior has [Restore] and [RestoreJournal], which alone take it, go on with another prior than the one that the run
-// was begun with, as one learned again since, or by a release that does not read the old one. The log stays as it is, with
-// all open trials; what is worked out from it, [Optimizer.Explain] and [Optimizer.Calibration] among it, is what it would
-// have been with p. From then on p is the run's prior: its [Optimizer.Snapshot] is restored [WithPrior], and is the
-// beginning of a journal, as RestoreJournal does not go on with one that names another prior. It fails with
-// [ErrPriorMismatch] where the run had no prior, or p is of another space, direction or sign of values.
+// WithNewPrior has [Restore] and [RestoreJournal], which alone take it, go on with another prior than the run began with,
+// such as one learned again from more tasks. The log stays as it is, with all open trials. What is computed from it, as by
+// [Optimizer.Explain] and [Optimizer.Calibration], is what it would have been with p. From then on p is the run's prior: a
+// [Optimizer.Snapshot] is restored [WithPrior], and begins the run's next journal, as RestoreJournal goes on writing none
+// that names another prior. It fails with [ErrPriorMismatch] if the run had no prior or p is of another space, direction
+// or sign of values, and with [ErrOption] if p does not know the run's descriptors ([WithContext]).
 func WithNewPrior(p *Prior) Option {
 	return option{id: optNewPrior, restore: true, run: func(c *runConfig) error {
 		c.prior, c.newPrior = p, true

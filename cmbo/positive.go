@@ -42,7 +42,7 @@ func (c *runConfig) checkValue(y float64) error {
 	return cmp.Or(space.CheckValue(y), c.checkPositive(y))
 }
 
-// maxRows bounds the rows of a task of values: their covariance takes 2 GiB then, and without the memory the process ends.
+// maxRows bounds the rows of a task: a covariance of them takes 2 GiB then, and without the memory the process ends.
 const maxRows = 1 << 14
 
 // checkTasks is [space.CheckTasks] that reports what tasks of one Learn, its memory or the options exclude, too.
@@ -52,7 +52,7 @@ func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 		return nil, err
 	}
 	for _, t := range tasks {
-		if n := len(t.X) + len(t.Failed); n > maxRows && len(t.X) > 0 {
+		if n := len(t.X) + len(t.Failed); n > maxRows {
 			return nil, space.InTask(space.Errorf(ErrTask, "%d rows, failed ones among them; at most %d are learned from: give a sample", n, maxRows), t.ID)
 		}
 		for j, y := range t.Y {

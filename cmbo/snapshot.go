@@ -119,9 +119,9 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 }
 
 // Restore makes the optimiser that a snapshot was taken of: in the same build the next proposals are, bit for bit,
-// those of a process that never stopped. The caller gives again the parts that a snapshot only names ([WithPrior],
-// or [WithNewPrior] for another one, [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel, [WithCost]); [WithParallelism] and
-// [WithJournal] are free, and no other option is taken.
+// those of a process that never stopped. The caller gives again the parts that a snapshot only names ([WithPrior], or
+// [WithNewPrior] for another one, [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel,
+// [WithCost]); [WithParallelism] and [WithJournal] are free, and no other option is taken.
 //
 // It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with
 // [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the prior is another
@@ -270,9 +270,6 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
 		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
 	}
-	if err := runlog.CheckOutputs(c.outputs); err != nil {
-		return nil, codec.Corrupt(err)
-	}
 	if s.Budget != nil {
 		if c.budget = *s.Budget; checkBudget(c.budget) != nil {
 			return nil, fmt.Errorf("%w: a budget of %g", ErrCorrupt, c.budget)
@@ -284,18 +281,13 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		}
 		return nil, optionErrorf("%s: the run was begun without", optCost)
 	}
-	y, err := ParseYPolicy(s.YPolicy)
-	if err != nil {
+	y, noPolicy := ParseYPolicy(s.YPolicy)
+	about, noContext := s.Context.Normal()
+	f, noAcquisition := acq.Parse(s.Acquisition)
+	if err := cmp.Or(runlog.CheckOutputs(c.outputs), noPolicy, noContext, noAcquisition); err != nil {
 		return nil, codec.Corrupt(err)
 	}
-	if c.context, err = s.Context.Normal(); err != nil {
-		return nil, codec.Corrupt(err)
-	}
-	f, err := acq.Parse(s.Acquisition)
-	if err != nil {
-		return nil, codec.Corrupt(err)
-	}
-	c.y, c.acquisition = y, f
+	c.y, c.context, c.acquisition = y, about, f
 	if s.Noise != nil {
 		if c.noise = *s.Noise; !(c.noise > 0) {
 			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
@@ -303,6 +295,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	}
 	digest := ""
 	if c.prior != nil {
+		var err error
 		if digest, err = c.prior.Digest(); err != nil {
 			return nil, err
 		}
@@ -316,10 +309,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		}
 		digest = s.Prior
 	}
-	if err := samePrior(s.Prior, digest); err != nil {
-		return nil, err
-	}
-	if err := c.checkCost(); err != nil {
+	if err := cmp.Or(samePrior(s.Prior, digest), c.checkCost()); err != nil {
 		return nil, err
 	}
 	was := ""

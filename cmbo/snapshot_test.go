@@ -308,6 +308,33 @@ func TestWithNewPrior(t *testing.T) {
 		require.Equal(t, [][]float64{failed.X}, task.Failed)
 	}
 	require.Equal(t, snapshot(t, o), snapshot(t, fromJournal))
+	// By the new prior the points proposed with the old one need not have the largest score.
+	behind, tasks := 0, family(5, 10)
+	for _, task := range tasks {
+		for j, x := range task.X {
+			task.Y[j] = bump([]float64{0.9, 0.9})(x)
+		}
+	}
+	elsewhere, err := cmbo.Restore(bytes.NewReader(b), cmbo.WithNewPrior(learn(t, list, tasks, smallSets...)))
+	require.NoError(t, err)
+	for id := 2; id <= 4; id++ {
+		e, err := elsewhere.Explain(ctx, id)
+		require.NoError(t, err)
+		larger := 0
+		for r, x := range list.Rows() {
+			told := slices.ContainsFunc(o.Observations()[:id-1], func(v cmbo.Observation) bool { return slices.Equal(v.X, x) })
+			if !told && e.Step.Scores[r] > e.Step.Scores[e.Step.Chosen] {
+				larger++
+			}
+		}
+		if larger == 0 {
+			require.Contains(t, e.String(), ": the largest ")
+		} else {
+			behind++
+			require.Contains(t, e.String(), fmt.Sprintf("with this one behind %d others by ", larger))
+		}
+	}
+	require.Positive(t, behind)
 
 	// It is the new prior's run: restored with that alone, and its snapshot is a journal's beginning.
 	b = snapshot(t, o)
@@ -335,6 +362,7 @@ func TestWithNewPrior(t *testing.T) {
 	}{
 		"no prior before": {snapshot(t, newOptimizer(t, list)), []cmbo.Option{cmbo.WithNewPrior(q)}, cmbo.ErrPriorMismatch},
 		"nil":             {b, []cmbo.Option{cmbo.WithNewPrior(nil)}, cmbo.ErrOption},
+		"the old later":   {b, []cmbo.Option{cmbo.WithNewPrior(q), cmbo.WithPrior(p)}, cmbo.ErrPriorMismatch},
 		"direction":       {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, list, family(4, 10), append(smallSets, cmbo.WithMinimize())...))}, cmbo.ErrPriorMismatch},
 		"space":           {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, wide, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
 	} {

@@ -103,7 +103,7 @@ type Hedge struct {
 	// doubted, 0 for never: where values have levels its best region may lie on a lesser one, which
 	// each value there confirms. Three cost 2 % of the area on tst-svm, five nothing: see EVIDENCE.md.
 	Ties int
-	// WithoutPast has every other of a trusted past's points in vain chosen by what is expected without it.
+	// WithoutPast has the model without the past choose every other of these points while the past is trusted.
 	WithoutPast bool
 }
 

@@ -438,7 +438,7 @@ type Priors struct {
 // States of a study.
 const (
 	StateOK      = "ok"
-	StateDamaged = "damaged" // its log cannot be read: see Reason
+	StateDamaged = "damaged" // its log or its prior cannot be read: see Reason
 	// StateOtherVersion: another version of the service made it, and this one cannot go on with it.
 	StateOtherVersion = "other_version"
 )

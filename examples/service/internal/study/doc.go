@@ -15,7 +15,8 @@
 // is on disk or nothing, whatever the number of trials it asked for; and a
 // request that is repeated because its answer was lost finds its key. The lines
 // alone, in their order, are a journal that cmbo.RestoreJournal reads. A transaction that gives
-// the study another prior begins another journal, with the state as it is; then the lines from the last one of these on are.
+// the study another prior begins another journal, whose first line is the state as it is: the log holds one journal
+// after the other, and the last one is read.
 //
 // Requests look at a view in memory, which follows from the transactions alone, so that a restarted service sees what the one before saw.
 //
