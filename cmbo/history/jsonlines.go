@@ -3,7 +3,6 @@ package history
 import (
 	"bufio"
 	"bytes"
-	"cmp"
 	"encoding/json"
 	"errors"
 	"io"
@@ -173,7 +172,10 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
 	}
 	if !isNull(d.values[d.curve]) {
-		err := cmp.Or(json.Unmarshal(d.values[d.curve], &r.curve), r.curve.Check()) // a curve that is not decoded is none
+		err := json.Unmarshal(d.values[d.curve], &r.curve)
+		if err == nil {
+			err = r.curve.Check()
+		}
 		if err == nil && r.curve.Stopped && r.noise == 0 {
 			err = errors.New("it was stopped, and the value has no noise variance")
 		}

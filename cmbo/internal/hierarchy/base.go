@@ -75,14 +75,16 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 		_, dim = t.X.Dims()
 		o.Add(t.X, t.Z, t.Noise)
 		if deviation(tasks[i].Z) > 0 {
-			given, unknown = append(given, t.Noise...), unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
+			given = append(given, t.Noise...)
+			unknown = unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
 		}
 	}
+	unknown = unknown || given == nil
 	last := len(start) - 1
-	if unknown = unknown || given == nil; !unknown {
+	if !unknown {
 		slices.Sort(given)
-		lo[last] = min(max(math.Log(given[len(given)/2]), lo[last]), hi[last])
-		hi[last] = lo[last]
+		median := min(max(math.Log(given[len(given)/2]), lo[last]), hi[last])
+		lo[last], hi[last] = median, median
 	}
 	// Few values look like noise, as offset and scale of their task are their own, two being always one deviation above
 	// and below, and each coordinate has a length. A run would take its values for noise, too.

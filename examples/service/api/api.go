@@ -443,6 +443,9 @@ const (
 	StateOtherVersion = "other_version"
 )
 
+// Lasting reports whether the code of an error is that of a state, which does not pass by itself.
+func Lasting(code string) bool { return code == StateDamaged || code == StateOtherVersion }
+
 // A Study describes a study.
 type Study struct {
 	ID           string   `json:"id"`

@@ -126,7 +126,7 @@ func passing(err error) bool {
 	if !errors.As(err, &e) {
 		return true
 	}
-	return e.Status == http.StatusServiceUnavailable && e.Code != api.StateDamaged && e.Code != api.StateOtherVersion || e.Status == http.StatusInsufficientStorage
+	return e.Status == http.StatusServiceUnavailable && !api.Lasting(e.Code) || e.Status == http.StatusInsufficientStorage
 }
 
 func (c *Client) send(ctx context.Context, method, path, key, kind string, content []byte, reply any) error {

@@ -204,8 +204,9 @@ func endsIn(b []byte, digest string) bool {
 
 // sealed reports whether the last bytes of an encoded prior are the sum of the others.
 func sealed(b []byte) bool {
-	body, sum := b[:len(b)-sha256.Size], sha256.Sum256(b[:len(b)-sha256.Size])
-	return bytes.Equal(b[len(body):], sum[:])
+	end := len(b) - sha256.Size
+	sum := sha256.Sum256(b[:end])
+	return bytes.Equal(b[end:], sum[:])
 }
 
 // encoded returns a prior's encoded form.

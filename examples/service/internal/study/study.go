@@ -87,18 +87,10 @@ func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, prior
 	if err := disk.RemoveMark(fsys, mark); err != nil {
 		return err
 	}
-	first := &record{Study: &s.header}
-	begin := func(lines []byte) error {
-		if s.log != nil {
-			return s.write(lines)
-		}
-		tx, err := first.encode(lines)
-		if err != nil {
-			return err
-		}
+	begin := s.beginning(&record{Study: &s.header}, func(tx []byte) (err error) {
 		s.log, err = disk.CreateLog(fsys, path, tx)
 		return err
-	}
+	})
 	opt, err := cmbo.New(space, append(slices.Clone(opts), cmbo.WithJournal(begin))...)
 	if err != nil {
 		return err
@@ -198,14 +190,34 @@ func (s *Study) write(lines []byte) error {
 	if err != nil {
 		return err
 	}
-	s.logging.Lock()
-	err = s.log.Append(tx)
-	s.logging.Unlock()
-	if err != nil {
+	if err := s.append(tx); err != nil {
 		return err
 	}
 	of.reply = s.view.apply(of, events, s)
 	return nil
+}
+
+// append has a transaction on disk.
+func (s *Study) append(tx []byte) error {
+	s.logging.Lock()
+	defer s.logging.Unlock()
+	return s.log.Append(tx)
+}
+
+// beginning returns what writes a journal down: store its first line, in the record first, and write all others.
+func (s *Study) beginning(first *record, store func(tx []byte) error) func(lines []byte) error {
+	stored := false
+	return func(lines []byte) error {
+		if stored {
+			return s.write(lines)
+		}
+		tx, err := first.encode(lines)
+		if err == nil {
+			err = store(tx)
+		}
+		stored = err == nil
+		return err
+	}
 }
 
 // enter waits for one of the study's locks.
@@ -539,22 +551,7 @@ func (s *Study) setPrior(ctx context.Context, next *run, opts []cmbo.Option) err
 		if err := old.opt.Snapshot(&state); err != nil {
 			return err
 		}
-		first := &record{Prior: &next.of}
-		begin := func(lines []byte) error {
-			if first == nil {
-				return s.write(lines)
-			}
-			tx, err := first.encode(lines)
-			if err != nil {
-				return err
-			}
-			s.logging.Lock()
-			defer s.logging.Unlock()
-			if err = s.log.Append(tx); err == nil {
-				first = nil
-			}
-			return err
-		}
+		begin := s.beginning(&record{Prior: &next.of}, s.append)
 		opt, err := cmbo.Restore(&state, append(slices.Clone(opts), cmbo.WithNewPrior(next.prior), cmbo.WithJournal(begin))...)
 		if err != nil {
 			return err

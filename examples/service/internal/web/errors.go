@@ -204,7 +204,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	if out, ok := w.(*response); ok {
 		out.code = d.Code
 	}
-	if status == http.StatusServiceUnavailable && d.Code != api.StateDamaged && d.Code != api.StateOtherVersion { // which do not pass
+	if status == http.StatusServiceUnavailable && !api.Lasting(d.Code) {
 		w.Header().Set("Retry-After", "1")
 	}
 	s.reply(w, status, &api.Error{Error: d})
