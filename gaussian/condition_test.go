@@ -1,7 +1,6 @@
 package gaussian
 
 import (
-	"errors"
 	"math"
 	"testing"
 
@@ -195,7 +194,7 @@ func TestConditionerOfAnyCount(t *testing.T) {
 		for _, c := range []*Conditioner{first, first.Clone()} {
 			require.Equal(t, count, c.Len())
 			require.Equal(t, first.LogMarginal(), c.LogMarginal())
-			var v linalg.Dense
+			var v, white linalg.Dense
 			require.NoError(t, c.Whiten(&v, cross))
 			mean, variance := append([]float64(nil), m...), make([]float64, n)
 			for i := range variance {
@@ -206,7 +205,7 @@ func TestConditionerOfAnyCount(t *testing.T) {
 			for i := range variance {
 				require.InDelta(t, wantCov.At(i, i), variance[i], 1e-12)
 			}
-			var updated linalg.Sym
+			var updated, whole, lower linalg.Sym
 			updated.Copy(s)
 			require.NoError(t, c.UpdateCov(&updated, &v))
 			require.LessOrEqual(t, maxDiff(wantCov, &updated), 1e-12)
@@ -218,6 +217,20 @@ func TestConditionerOfAnyCount(t *testing.T) {
 			for i := range n {
 				require.InDeltaSlice(t, wantCov.Row(i), block.Row(i), 1e-12)
 			}
+			// Condition reads the lower triangle alone.
+			lower.Copy(s)
+			for i := range n {
+				for j := i + 1; j < n; j++ {
+					lower.Row(i)[j] = 99
+				}
+			}
+			mean = append([]float64(nil), m...)
+			require.NoError(t, c.Condition(mean, &lower, &white, cross))
+			require.InDeltaSlice(t, wantMean, mean, 1e-12)
+			require.LessOrEqual(t, maxDiff(wantCov, &lower), 1e-12)
+			whole.Copy(s)
+			require.NoError(t, c.Condition(nil, &whole, &white, cross))
+			require.Equal(t, lower, whole)
 		}
 	}
 }
@@ -231,6 +244,7 @@ func TestVariancesAreNotNegative(t *testing.T) {
 	require.NoError(t, c.Whiten(&v, cross))
 	for name, update := range map[string]func(cov *linalg.Sym) error{
 		"UpdateCov": func(cov *linalg.Sym) error { return c.UpdateCov(cov, &v) },
+		"Condition": func(cov *linalg.Sym) error { return c.Condition(nil, cov, new(linalg.Dense), cross) },
 		"Update": func(cov *linalg.Sym) error {
 			variance := []float64{cov.At(0, 0), cov.At(1, 1)}
 			err := c.Update(nil, variance, &v)
@@ -262,8 +276,7 @@ func TestConditionerOfNothing(t *testing.T) {
 			require.NoError(t, c.Precision(nil, inverse))
 			require.Zero(t, inverse.Dim())
 			mean, cov := []float64{1, 2}, linalg.NewSym(2, []float64{3, 9, 1, 2})
-			v := linalg.NewDense(0, 2, nil)
-			require.NoError(t, errors.Join(c.Whiten(v, v), c.Update(mean, nil, v), c.UpdateCov(cov, v)))
+			require.NoError(t, c.Condition(mean, cov, new(linalg.Dense), linalg.NewDense(0, 2, nil)))
 			require.Equal(t, []float64{1, 2}, mean)
 			require.Equal(t, linalg.NewSym(2, []float64{3, 1, 1, 2}), cov)
 			require.NoError(t, c.Append(nil, 3, 1, 5))

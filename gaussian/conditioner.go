@@ -248,6 +248,33 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	return nil
 }
 
+// Condition turns the prior mean and covariance at N points, of which it reads the
+// lower triangle, into those given the observations: what Whiten, Update and UpdateCov do,
+// faster, in O(t·N·(t + N)) time. cross is as for Whiten. mean may be nil; white is scratch,
+// must not be cross and is resized.
+func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
+	const op = "Conditioner.Condition"
+	if cov == nil || white == nil {
+		return fault.Nil(op, "cov or white")
+	}
+	if err := c.checkWhite(op, cross, cov.Dim()); err != nil {
+		return err
+	}
+	if mean != nil {
+		if err := fault.Len(op, "mean", len(mean), cov.Dim()); err != nil {
+			return err
+		}
+	}
+	// white holds Vᵀ: one transposition, and products along contiguous rows.
+	c.chol.SolveLowerTransTo(white, cross)
+	for j := range mean {
+		mean[j] += linalg.Dot(white.Row(j), c.beta)
+	}
+	cov.AddGram(-1, white)
+	clampDiag(cov)
+	return nil
+}
+
 // UpdateCross subtracts Vᵀ·W from the N×M covariance dst between two sets of
 // points, v and w as made by [Conditioner.Whiten] for each, in O(t·N·M) time.
 func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {

@@ -69,7 +69,7 @@ func TestNothingPanics(t *testing.T) {
 		_ = c.AppendExpected(testutil.Weird(rng, c.Len()), testutil.Weird(rng, 1)[0], testutil.Weird(rng, 1)[0])
 		cross := linalg.NewDense(c.Len(), m, testutil.Weird(rng, c.Len()*m))
 		_ = c.Update(testutil.Weird(rng, m), testutil.Weird(rng, m), cross)
-		_ = c.UpdateCov(cov, cross)
+		_ = c.Condition(nil, cov, new(linalg.Dense), cross)
 		_ = c.Precision(make([]float64, c.Len()), cov)
 	}
 }

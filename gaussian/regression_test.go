@@ -63,7 +63,7 @@ func (r *regression) posteriorTo(mean []float64, cov *linalg.Sym, z *linalg.Dens
 	clear(mean)
 	kernel.Gram(cov, r.k, z)
 	kernel.Cross(&r.cross, r.k, r.x, z)
-	return errors.Join(r.c.Whiten(&r.cross, &r.cross), r.c.Update(mean, nil, &r.cross), r.c.UpdateCov(cov, &r.cross))
+	return r.c.Condition(mean, cov, &r.white, &r.cross)
 }
 
 // TestRegressionIsConditioning: the posterior at any points is that of the normal of
@@ -112,8 +112,8 @@ func TestRegressionIsConditioning(t *testing.T) {
 		}
 	}
 	few := linalg.NewDense(n-1, n+m, nil)
-	assert.ErrorIs(t, r.c.UpdateCov(&cov, few), ErrDimension, "another number of observations")
-	assert.ErrorIs(t, r.c.UpdateCov(nil, &r.white), ErrArgument, "nil")
+	assert.ErrorIs(t, r.c.Condition(nil, &cov, &r.white, few), ErrDimension, "another number of observations")
+	assert.ErrorIs(t, r.c.Condition(nil, nil, &r.white, &r.cross), ErrArgument, "nil")
 }
 
 // TestProcessors wants the same bits whatever the number of processors, above

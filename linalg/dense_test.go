@@ -233,6 +233,7 @@ func TestShapePanics(t *testing.T) {
 		"linalg: MulVecTo: dst has length 3, want 2":        func() { a.MulVecTo(v3, v3) },
 		"linalg: MulVecTo: x has length 4, want 3":          func() { a.MulVecTo(v3[:2], v4) },
 		"linalg: MulVecTo: x has length 3, want 4":          func() { s.MulVecTo(v4, v3) },
+		"linalg: AddGram: 4×4 by 2×3":                       func() { s.AddGram(1, a) },
 		"linalg: AddTransGram: 4×4 by 2×3":                  func() { s.AddTransGram(1, a) },
 		"linalg: Congruence: 2×3 by 4×4":                    func() { u.Congruence(a, s) },
 		"linalg: Resize: 2×0 to 2×2 (view: true)":           func() { e := sq.View(0, 0, 2, 0); e.Resize(2, 2) },
@@ -318,7 +319,7 @@ func TestAliasing(t *testing.T) {
 		t.Errorf("MulVecTo onto another row of its matrix: %v", got)
 	}
 	for name, f := range map[string]func(){
-		"Gram":         func() { s.Gram(&d) },
+		"AddGram":      func() { s.AddGram(1, &d) },
 		"AddTransGram": func() { s.AddTransGram(1, &d) },
 		"Congruence":   func() { s.Congruence(NewDense(n, n, nil), s) },
 		"Congruence ":  func() { s.Congruence(&d, NewSym(n, nil)) },

@@ -113,10 +113,18 @@ func addRows(dst, x, a []float64, lda int) {
 // Gram makes s = a·aᵀ. One triangle is computed and mirrored: n²·k operations for an n×k matrix a.
 func (s *Sym) Gram(a *Dense) {
 	s.Resize(a.rows)
-	d := s.Dense()
-	d.separate("Gram", a)
 	s.Zero()
-	products.SymLower(s.n, a.cols, 1, a.data, a.stride, 1, a.data, 1, a.stride, s.data, s.n)
+	s.AddGram(1, a)
+}
+
+// AddGram adds alpha·a·aᵀ to s.
+func (s *Sym) AddGram(alpha float64, a *Dense) {
+	if s.n != a.rows {
+		panicShape("AddGram", s.n, s.n, a.rows, a.cols)
+	}
+	d := s.Dense()
+	d.separate("AddGram", a)
+	products.SymLower(s.n, a.cols, alpha, a.data, a.stride, 1, a.data, 1, a.stride, s.data, s.n)
 	s.Mirror()
 }
 

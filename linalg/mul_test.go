@@ -58,25 +58,31 @@ func TestSymProducts(t *testing.T) {
 			d := s.Dense()
 			checkProduct(t, "Gram "+name, &d, n, n, k, 0, a.At, trans(a.At))
 
-			// s + 2·aᵀa, as one sum of k + 1 products.
+			// s + 2·aᵀa − 3·aaᵀ, as one sum of k + k + 1 products.
 			s0 := randSym(rng, n)
 			s.Copy(s0)
 			s.AddTransGram(2, &at)
-			symmetric(t, "AddTransGram "+name, &s)
+			s.AddGram(-3, &a)
+			symmetric(t, "AddGram "+name, &s)
 			d = s.Dense()
-			checkProduct(t, "AddTransGram "+name, &d, n, n, k+n, 4, func(i, l int) float64 {
+			checkProduct(t, "AddGram "+name, &d, n, n, 2*k+n, 4, func(i, l int) float64 {
 				switch {
 				case l < k:
 					return 2 * at.At(l, i)
-				case l-k == i:
+				case l < 2*k:
+					return -3 * a.At(i, l-k)
+				case l-2*k == i:
 					return 1
 				}
 				return 0
 			}, func(l, j int) float64 {
-				if l < k {
+				switch {
+				case l < k:
 					return at.At(l, j)
+				case l < 2*k:
+					return a.At(j, l-k)
 				}
-				return s0.At(l-k, j)
+				return s0.At(l-2*k, j)
 			})
 
 			s = Sym{} // and takes its size
@@ -160,9 +166,9 @@ func TestProductNaN(t *testing.T) {
 	TransMulLower(&m, zero, bad)
 	nan("0ᵀ·L", 1, 2)
 	s := NewSym(n, nil)
-	s.AddTransGram(0, bad)
-	if !math.IsNaN(s.At(4, 1)) || !math.IsNaN(s.At(0, 2)) {
-		t.Error("AddTransGram(0, b) lost a NaN")
+	s.AddGram(0, bad)
+	if !math.IsNaN(s.At(3, 1)) || !math.IsNaN(s.At(0, 5)) {
+		t.Error("AddGram(0, b) lost a NaN")
 	}
 	y := make([]float64, n)
 	bad.MulVecTo(y, make([]float64, n))

@@ -69,6 +69,22 @@ func (c *Cholesky) SolveLowerTo(dst, b *Dense) { c.solve("SolveLowerTo", dst, b,
 // SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m operations.
 func (c *Cholesky) SolveUpperTo(dst, b *Dense) { c.solve("SolveUpperTo", dst, b, false, true) }
 
+// SolveLowerTransTo makes dst the m×n matrix (L⁻¹·b)ᵀ for an n×m matrix b: rows are
+// solutions, which saves a transposition to who goes on with Gram. dst must not
+// overlap b. n²·m operations; entries have the bits of [Cholesky.SolveLowerTo].
+func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
+	n, m := c.l.rows, b.cols
+	if b.rows != n {
+		panicShape("SolveLowerTransTo", n, n, b.rows, m)
+	}
+	dst.destination("SolveLowerTransTo", m, n, b)
+	if n == 0 || m == 0 {
+		return
+	}
+	f64.Transpose(n, m, dst.data, dst.stride, b.data, b.stride)
+	c.solveShared(m, dst.data, dst.stride, true, false)
+}
+
 // solve works on the transpose of b, whose rows are right-hand sides.
 func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	n, m := c.l.rows, b.cols

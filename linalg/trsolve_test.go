@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
 // checkSolves checks every solve of c, the factor of a, by its residual:
@@ -109,5 +110,56 @@ func TestCholeskySolve(t *testing.T) {
 				checkSolves(t, mustFactorize(t, a), a)
 			})
 		}
+	}
+}
+
+// TestSolveLowerTrans: the rows are the columns of SolveLowerTo, bit for bit, in a
+// matrix with gaps between its rows too, and on any number of goroutines.
+func TestSolveLowerTrans(t *testing.T) {
+	rng := testutil.RNG(t)
+	for _, work := range []float64{1, products.ParallelWork} {
+		restore := setDuringTest(&products.ParallelWork, work)
+		for _, n := range []int{0, 1, 2, 5, 17, 40} {
+			var c Cholesky
+			if err := c.Factorize(NewSym(n, testutil.SPD(rng, n, 100))); err != nil {
+				t.Fatal(err)
+			}
+			for _, m := range []int{0, 1, 3, 4, 8, 33, 70} {
+				b := randDense(rng, n, m)
+				var want, got Dense
+				c.SolveLowerTo(&want, b)
+				big := NewDense(m+1, n+3, nil)
+				view := big.View(0, 0, m, n)
+				for _, dst := range []*Dense{&got, &view} {
+					c.SolveLowerTransTo(dst, b)
+					for i := range n {
+						for j := range m {
+							if dst.At(j, i) != want.At(i, j) {
+								t.Fatalf("%d×%d: entry (%d, %d) is %g, want %g", n, m, j, i, dst.At(j, i), want.At(i, j))
+							}
+						}
+					}
+				}
+			}
+		}
+		restore()
+	}
+	var c Cholesky
+	if err := c.Factorize(NewSym(2, []float64{1, 0, 0, 1})); err != nil {
+		t.Fatal(err)
+	}
+	x := NewDense(2, 2, nil)
+	for name, f := range map[string]func(){
+		"alias": func() { c.SolveLowerTransTo(x, x) },
+		"shape": func() { c.SolveLowerTransTo(new(Dense), NewDense(3, 2, nil)) },
+	} {
+		func() {
+			defer func() {
+				if recover() == nil {
+					t.Errorf("%s: no panic", name)
+				}
+			}()
+			f()
+		}()
 	}
 }

@@ -182,14 +182,12 @@ func newPosterior(k kernel.Kernel, noise float64, x *linalg.Dense,
 	kernel.Gram(&gram, k, x)
 	var c gaussian.Conditioner
 	must(c.Factorize(&gram, []float64{noise}, y))
-	var cross linalg.Dense
+	var cross, white linalg.Dense
 	return func(mean []float64, cov *linalg.Sym, z *linalg.Dense) {
 		clear(mean)
 		kernel.Gram(cov, k, z)
 		kernel.Cross(&cross, k, x, z)
-		must(c.Whiten(&cross, &cross))
-		must(c.Update(mean, nil, &cross))
-		must(c.UpdateCov(cov, &cross))
+		must(c.Condition(mean, cov, &white, &cross))
 	}
 }
 
