@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -70,6 +71,35 @@ func (l *Learner) learnMany(ctx context.Context, tasks []Task) (*Prior, error) {
 			}
 		}
 	})
+}
+
+// maxRows bounds the rows of a task: a covariance of them takes 2 GiB then, and without the memory the process ends.
+const maxRows = 1 << 14
+
+// checkTasks is [space.CheckTasks] that reports what tasks of one Learn, its memory or the options exclude, too.
+func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
+	tasks, err := space.CheckTasks(s, tasks)
+	if err = cmp.Or(err, checkContexts(tasks), checkSpellings(tasks)); err != nil {
+		return nil, err
+	}
+	for _, t := range tasks {
+		if n := len(t.X) + len(t.Failed); n > maxRows {
+			return nil, space.InTask(space.Errorf(ErrTask, "%d rows, failed ones among them; at most %d are learned from: give a sample", n, maxRows), t.ID)
+		}
+		for j, y := range t.Y {
+			if err := c.checkPositive(y); err != nil {
+				return nil, space.InTask(space.AtRow(err, j), t.ID)
+			}
+		}
+		for j, curve := range t.Curves {
+			for _, y := range curve.Values {
+				if err := c.checkPositive(y); err != nil {
+					return nil, space.InTask(space.AtRow(err, j), t.ID)
+				}
+			}
+		}
+	}
+	return tasks, nil
 }
 
 // trainingSet is what a model learns from.

@@ -27,7 +27,7 @@ var groups = []group{
 	{"optimizer", []string{"cmbo/optimizer.go"}, []suite{{"./cmbo", "Optimizer|Constraint|Feasible|Hedge|View|Snapshot|Option|Refus|Weights|Golden|Fail|Panic|Predict|Enqueue|TaskOfCurve|CurvesOf|Stopped|Context|Output|Noise"}, {"./cmbo/paper", "RunTakesScale|Refusals"}}},
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
 	{"hedge", []string{"cmbo/hedge.go"}, []suite{{"./cmbo", "Hedge|Plateau|Ablation|DefaultTrace"}}},
-	{"positive", []string{"cmbo/positive.go", "cmbo/ypolicy.go"}, []suite{{"./cmbo", "Positive|Skewed|Policy|Quantile|Copula|View|LearnRejects"}}},
+	{"positive", []string{"cmbo/positive.go", "cmbo/belief.go", "cmbo/ypolicy.go"}, []suite{{"./cmbo", "Positive|Skewed|Policy|Quantile|Copula|View|LearnRejects"}}},
 	{"learner", []string{"cmbo/learner*.go", "cmbo/learn.go"}, []suite{{"./cmbo", "Learner[ACFR]|LearnerHolds|TooMany|PriorKernels"}, {"./cmbo", "Learn[A-Z]|Learner[IOP]|Prior|Adopt|Encode|CurvesOfTasks"}}},
 	{"kernel", []string{"kernel/*.go"}, []suite{{"./kernel", ""}, {"./kernel/kerneltest", ""}}},
 	{"gaussian", []string{"gaussian/*.go", "gaussian/internal/fault/*.go"}, []suite{{"./gaussian", ""}, {"./gaussian/multivariate", ""}}},

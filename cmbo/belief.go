@@ -1,0 +1,62 @@
+package cmbo
+
+import (
+	"fmt"
+	"math"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/special"
+)
+
+// Quantiles are what a model expects of a value, in the user's units: it takes one in twenty
+// to lie below Low, every second one below Median, and one in twenty above High.
+type Quantiles struct{ Low, Median, High float64 }
+
+// String is such as "12.4 (90 % in 9.1 to 17)".
+func (q Quantiles) String() string {
+	return fmt.Sprintf("%.4g (90 %% in %.3g to %.3g)", q.Median, q.Low, q.High)
+}
+
+// A belief is what a model expects of a value: a normal distribution of the value, or of its
+// logarithm, whose median alone may be another: see consulted.belief.
+type belief struct {
+	mean, sd, median float64
+	log              bool
+}
+
+// unknown is what a model believes that knows nothing.
+var unknown = belief{mean: math.NaN(), sd: math.NaN(), median: math.NaN()}
+
+// userValue brings a value that the model was told to the user's units and direction.
+func (c *runConfig) userValue(scale *scaling.Values, v float64) float64 {
+	v, _ = scale.Back(v, 0)
+	return belief{log: c.positive}.value(scaling.Orient(v, c.minimize))
+}
+
+// moments returns mean and deviation of the value.
+func (b belief) moments() (mean, sd float64) {
+	if !b.log {
+		return b.mean, b.sd
+	}
+	v := b.sd * b.sd
+	mean = exp(b.mean + v/2)
+	return mean, bounded(mean * math.Sqrt(math.Expm1(v)))
+}
+
+func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
+
+// exp returns the value of which v is the logarithm, which is neither 0 nor infinite however far
+// a model reaches.
+func exp(v float64) float64 { return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64)) }
+
+func (b belief) quantiles() Quantiles {
+	return Quantiles{b.value(b.mean - special.Z90*b.sd), b.value(b.median), b.value(b.mean + special.Z90*b.sd)}
+}
+
+// value returns the value that v is, or is the logarithm of.
+func (b belief) value(v float64) float64 {
+	if b.log {
+		v = exp(v)
+	}
+	return v
+}
