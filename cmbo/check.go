@@ -62,7 +62,7 @@ func (o option) applyCheck(c *checkConfig) error {
 		}
 		c.outputs = run.outputs
 	}
-	if o.id != optPriorKernel { // with a prior it concerns Learn
+	if o.id != optKernel { // with a prior it concerns Learn
 		c.with = append(c.with, o)
 	}
 	c.without = append(c.without, o)
@@ -95,28 +95,26 @@ func WithCheckEvaluations(n int) CheckOption {
 
 // A CheckReport says whether what was learned from some tasks helps the others.
 type CheckReport struct {
-	// Verdict is [TransferHelps] or [TransferMisleads] if Difference lies above or below 0 by Student's 95 %
-	// quantile times StandardError, 2.13 of them for 5 tasks left out and 1.83 for 10: each is said of about one in
-	// twenty pasts of noise at most. Else it is [TransferUnclear]; [TransferTooEarly] with fewer than 5 tasks.
+	// Verdict is [TransferHelps] or [TransferMisleads] if Difference lies above or below 0 by q times StandardError, q
+	// being Student's 95 % quantile: 2.13 for 5 tasks left out, 1.83 for 10. Each is said of about one in twenty pasts
+	// of noise at most. Else it is [TransferUnclear]; [TransferTooEarly] with fewer than 5 tasks left out.
 	Verdict Verdict
 	// Tasks are those that were left out, in the order given.
 	Tasks []CheckedTask
-	// Difference is the mean over the tasks of Without.Regret - With.Regret, and
-	// StandardError that of the mean: s·√(1/n + 1/(K-1)) for n of K tasks with values, as those that
-	// are in each other's pasts do not differ independently; NaN for a single task.
+	// Difference is the mean over Tasks of Without.Regret − With.Regret, above 0 where the past helps. StandardError is
+	// that of the mean, s·√(1/n + 1/(K−1)) for n of K tasks with values, s being the standard deviation over Tasks:
+	// tasks that are in each other's pasts do not differ independently. NaN for a single task.
 	Difference, StandardError float64
-	// Common and Noise are the means over the priors learned of [LearnReport]'s: the shares of the
-	// variance of the tasks' values that all have in common, and that no parameter explains.
+	// Common and Noise are the means, over the priors learned, of the fields of [LearnReport].
 	Common, Noise float64
-	// Reversed are the tasks that the tasks left out contradict: what was learned of such a task ranks
-	// their points the other way round, with correlations of ranks that are -1/√(n-1) for n points, the
-	// deviation of chance, or less in the mean. One that is contradicted most is found first, and
-	// counts the other way round for the others. So are those left out whose run with the past of all the others
-	// gave most of the mass to large being small: one such task of few noisy values is drawn so far
-	// to what all have in common that no other contradicts it. Fewer than 5 tasks with values tell of none.
+	// Reversed are the IDs of tasks whose values seem to have the other sign: the tasks left out contradict them. What
+	// was learned of such a task ranks the points of these the other way round, with a mean rank correlation of
+	// −1/√(n−1) or less for n points, the deviation of chance. The task contradicted most is found first, and counts the
+	// other way round when the others are judged. Reversed are also tasks left out whose run, with the past of all the
+	// others, gave most of the mass to a reversed past. Nil with fewer than 5 tasks with values.
 	Reversed []string
-	// Apart are tasks whose values of an output are fifty times those of the others, or more, or less: they may
-	// have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
+	// Apart are tasks whose values of an output are fifty times those of the others, or more, or a fiftieth, or less:
+	// they may have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 
 	notes []string // limits that do not fit the tasks' values, and tasks that could not be left out
@@ -126,28 +124,27 @@ type CheckReport struct {
 // unit would make them.
 type ApartOutput struct {
 	Task, Output string
-	// Ratio is that of the median size of the task's values to the others'.
+	// Ratio is the median size of the task's values of the output, divided by the median of this over the other tasks.
 	Ratio float64
 }
 
 // A CheckedTask is a task that was left out and then tuned on its own records.
 type CheckedTask struct {
 	ID string
-	// With was tuned with the prior of the other tasks, Without with none, as the mean
-	// of three runs.
+	// With is the run with the prior of the other tasks, Without the mean of three runs without a prior.
 	With, Without Replay
-	// Transfer is what the run with the prior found out.
+	// Transfer is what the run with the prior said at its end.
 	Transfer Transfer
 }
 
-// A Replay sums up runs on the records of a task. Regret counts from the best value of
-// the task in units of the difference between that and their median (or worst, if the
-// median is as good as the best), and as 1 beyond, or before the first value.
+// A Replay sums up runs on the records of a task. Regret is the distance from the task's best value, in units of the
+// distance from that to the median of its values, or to the worst if the median is as good as the best. It is at most
+// 1, and 1 before the first value.
 type Replay struct {
 	// Regret is that of the best value so far, as the mean over the evaluations.
 	Regret float64
-	// Evaluations is the number it took to a regret of .01, one more than there were
-	// if it was not reached.
+	// Evaluations is the number of evaluations until the regret was .01 or less, one more than there were if it never
+	// was.
 	Evaluations float64
 }
 

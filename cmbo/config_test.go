@@ -84,7 +84,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"journal":     {[]Option{journal}, []Option{journal}},
 		"acquisition": {opts: []Option{WithAcquisition(UCB(0.3))}},
 		"surrogate":   {[]Option{WithSurrogate(flat{})}, []Option{WithSurrogate(flat{})}},
-		"kernel":      {opts: []Option{WithPriorKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
+		"kernel":      {opts: []Option{WithKernel(kernel.Scale(0.7, kernel.Matern52(0.2, 0.3)))}},
 		"noise":       {opts: []Option{WithNoiseVariance(0.03)}},
 		"initial":     {opts: []Option{WithInitial(3)}},
 		"checkpoints": {opts: []Option{WithCheckpoints()}},
@@ -177,8 +177,8 @@ func TestOptionsContradict(t *testing.T) {
 	box, p := configPrior(t)
 	k := kernel.Scale(1, kernel.Matern52(0.3))
 	for _, pair := range [][2]Option{
-		{WithSurrogate(flat{}), WithPrior(p)}, {WithSurrogate(flat{}), WithPriorKernel(k)},
-		{WithSurrogate(flat{}), WithNoiseVariance(1)}, {WithPrior(p), WithPriorKernel(k)},
+		{WithSurrogate(flat{}), WithPrior(p)}, {WithSurrogate(flat{}), WithKernel(k)},
+		{WithSurrogate(flat{}), WithNoiseVariance(1)}, {WithPrior(p), WithKernel(k)},
 	} {
 		for _, opts := range [][]Option{{pair[0], pair[1]}, {pair[1], pair[0]}} {
 			_, err := New(box, opts...)

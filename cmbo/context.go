@@ -36,16 +36,15 @@ func WithContext(c Context) Option {
 
 // A Relation says what descriptors of past tasks are worth.
 type Relation struct {
-	// Descriptors are those that are of use, the most useful first; nil where none is.
+	// Descriptors are the names of those that are of use, the most useful first; nil if none is.
 	Descriptors []string
-	// Lengths are the differences at which tasks' likeness falls to 1/e, of numbers in ranks
-	// among the tasks', from 0 to 1, of choices where 1 is another choice.
+	// Lengths holds for each of Descriptors the difference at which the correlation of two tasks falls to 1/e. Numbers
+	// differ by their ranks among the tasks', scaled to 0..1, different choices by 1.
 	Lengths []float64
-	// Rho is the share of the tasks' deviations from what all have in common that follows
-	// their descriptors.
+	// Rho is the share of the tasks' deviations from what all have in common that follows their descriptors.
 	Rho float64
-	// Gain is the share of the squared deviation of a task, left out, that the others foretell
-	// by the descriptors.
+	// Gain is the share of a task's squared deviation that the other tasks predict by the descriptors, when it is left
+	// out.
 	Gain float64
 }
 
@@ -53,7 +52,7 @@ type Relation struct {
 // squared deviation follows from the tasks like it".
 func (r Relation) String() string {
 	if len(r.Descriptors) == 0 {
-		return "descriptors say nothing of the tasks that is known not to be chance"
+		return "no descriptor is shown to be of use"
 	}
 	verb := " tells"
 	if len(r.Descriptors) > 1 {
@@ -63,10 +62,9 @@ func (r Relation) String() string {
 		strings.Join(r.Descriptors, " and "), verb, 100*r.Gain)
 }
 
-// Relation returns what the descriptors of the prior's tasks are worth: the zero value if
-// nothing that leaving tasks out shows, or there are none. It is worked out once, of at most
-// 200 tasks K on I points of the index set in O(K (n³ + n I) + K³) time. It fails with
-// [ErrNumerical] or ctx.Err().
+// Relation returns what the descriptors of the prior's tasks are worth. It is the zero value if there are none, or if
+// leaving tasks out does not show that they are of use. It is worked out once, of at most 200 tasks K on I points of
+// the index set in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned.Model) })
 }

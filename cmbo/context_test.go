@@ -91,7 +91,7 @@ func TestContextOfNoUse(t *testing.T) {
 	y, sb, err := b.Predict([]float64{1, 1})
 	require.NoError(t, err)
 	require.Equal(t, []float64{x, sa}, []float64{y, sb})
-	require.Contains(t, transferOf(t, b).String(), "descriptors say nothing")
+	require.Contains(t, transferOf(t, b).String(), "no descriptor is shown to be of use")
 	require.Nil(t, transferOf(t, a).Relation)
 }
 

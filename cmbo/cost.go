@@ -3,7 +3,6 @@ package cmbo
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -15,9 +14,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
-var ErrBudget = errors.New("cmbo: the budget is spent")
-
 // AsCost says that the output is what an evaluation costs, such as seconds: a positive number, told with every value
 // and failure, unless it is [Optional], and with a stop ([Optimizer.TellStopped]) as far as it is known. A trial that
 // resumes another ([WithCheckpoints]) is told its own part alone: limits, models, [Observation] and [Optimizer.Task]
@@ -25,10 +21,10 @@ var ErrBudget = errors.New("cmbo: the budget is spent")
 //
 //	opt, err := cmbo.New(space, cmbo.WithOutput("seconds", cmbo.AsCost()), cmbo.WithBudget(3600))
 //
-// The acquisition is divided by the expected cost to a power: 1, and with [WithBudget] the share of the budget that is
-// left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger, Cost-aware Bayesian optimization, arXiv:2003.10870, section
-// 4.2). Logarithms of costs have a model as other outputs have; as long as nothing is known, or all that were told are
-// equal, costs count as equal.
+// The acquisition is divided by a power of the expected cost: the first, or with a budget ([WithBudget]) the share of
+// it that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger, Cost-aware Bayesian optimization,
+// arXiv:2003.10870, section 4.2). Logarithms of costs have a model as other outputs have. While nothing is known, or
+// all costs told are equal, costs count as equal.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }
@@ -44,12 +40,12 @@ func WithCost(cost func(x []float64) float64) Option {
 	}}
 }
 
-// WithBudget says what the run may spend, in the unit of its cost (see [AsCost] and [WithCost]), without a cost in
-// evaluations, of which it pays for whole ones; positive and finite. A candidate is proposed that has an even chance of
-// costing at most what is left, by whose probability the acquisition is multiplied; Ask fails with [ErrBudget] when
-// there is none. What is enqueued is proposed as long as anything is left. A trial that ended without telling its cost
-// counts as the mean of the others. Cancelled trials and observed points cost nothing, open trials what they are
-// expected to, so that a batch is no larger than what is left pays for.
+// WithBudget sets what the run may spend, positive and finite, in the unit of its cost ([AsCost], [WithCost]);
+// without a cost in evaluations, of which it pays for whole ones. Ask proposes a candidate only if its cost is at
+// most what is left with a probability of one half or more, by which it multiplies the acquisition, and fails with
+// [ErrBudget] if there is none. What is enqueued is proposed as long as anything is left. Open trials count what they
+// are expected to cost, so that a batch is no larger than what is left pays for. A trial that ended without telling
+// its cost counts as the mean of the others. Cancelled trials and observed points cost nothing.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget

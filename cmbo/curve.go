@@ -22,27 +22,26 @@ import (
 // stops later, and less often what would have become the best, which is not proposed again.
 const hopeless = 0.1
 
-// A Prospect is what is known of the end of an evaluation that is under way, and the advice
-// that follows: see [Optimizer.Report]. Numbers that are not known are NaN.
+// A Prospect is what is known of the end of an evaluation that is under way, and the advice that follows: see
+// [Optimizer.Report]. Numbers that are not known are NaN.
 type Prospect struct {
 	Trial, Step int
-	// Stop says that the evaluation is not worth going on with.
+	// Stop says that the evaluation is not worth going on with; it is set with Diverged, too.
 	Stop bool
 	// Diverged says that the value reported is NaN or infinite, and that the trial has failed.
 	Diverged bool
-	// Mean and SD are what is expected of the value that the evaluation ends with, by its
-	// curve and by the model of the objective, in the user's units. On eight tasks 90 % intervals
-	// hold about as many (examples/hpob/README.md).
+	// Mean and SD are what the curve and the model of the objective together expect of the evaluation's final value, in
+	// the user's units. On eight tasks 90 % intervals hold about as many (examples/hpob/README.md).
 	Mean, SD float64
 	// Best is the value to beat, that of [Optimizer.Best].
 	Best float64
-	// Chance is the probability that the end is better than Best, and Before what it would
-	// be by the model alone, without the curve: both as the model has them, whose errors SD allows for.
+	// Chance is the probability that the final value is better than Best; Before is that probability without the curve.
+	// Both are the model's own, while SD is wider, as it allows for the model's errors.
 	Chance, Before float64
 	// Curves is the number of completed curves of the run that passed the step.
 	Curves int
-	// Known reports whether curves, of the run or of past tasks, tell what a value at the
-	// step says of the end.
+	// Known reports whether curves, of the run or of past tasks, tell something of the final value from a value at the
+	// step.
 	Known bool
 }
 
@@ -74,19 +73,17 @@ func percent(p float64) string {
 	return fmt.Sprintf("%.2g", 100*p)
 }
 
-// Report adds a value to the learning curve of a trial, in the unit and direction of the final
-// value, and advises whether to go on. To follow the advice to stop, call [Optimizer.TellStopped].
-// A value that is NaN or infinite fails the trial, without a cost ([WithBudget]): then do not.
-// Steps, such as epochs, are not negative, increase, and mean the same in all trials and past
-// tasks. If an evaluation restarts after a crash, report the steps after its last one, or cancel
-// its trial and enqueue its point.
+// Report adds a value to the learning curve of a trial, in the unit and direction of the final value, and advises
+// whether to go on. To follow the advice to stop, call [Optimizer.TellStopped]. A value that is NaN or infinite ends
+// the trial as failed, without a cost ([WithBudget]); do not call TellStopped then. Steps, such as epochs, are not
+// negative, increase, and mean the same in all trials and past tasks. If an evaluation restarts after a crash, report
+// the steps after its last one, or cancel its trial and enqueue its point.
 //
-// The advice is to stop once the curve has cut the chance to become the best by nine tenths,
-// judging by the curves of past tasks ([Task.Curves]) and of the run, or earlier with
-// [WithCheckpoints]. It needs a best value and, without past curves or with a prior of ranks,
-// five completed curves. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed],
-// [ErrStep], or [ErrNotFinite] as Tell does. If only its advice fails, with [ErrNumerical] or
-// ctx.Err(), the value counts. It waits for an Ask under way.
+// The advice is to stop once the curve has cut the chance to become the best by nine tenths, judging by the curves of
+// past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. It needs a best value and, without
+// past curves or with a prior of ranks, five completed curves. Report fails, changing nothing, with
+// [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or, for a finite value that Tell refuses, [ErrNotFinite]. If only
+// its advice fails, with [ErrNumerical] or ctx.Err(), the value counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)
@@ -113,11 +110,11 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 	})
 }
 
-// TellStopped ends an open trial whose evaluation was stopped before its end. What its curve
-// says of the end becomes an estimate that the model learns from; it is never the best, and no
-// [Observation]. Outputs may be told, the run's cost ([AsCost]) always among them: what was spent up to the
-// stop, which counts for the budget alone unless the evaluation is resumed. TellStopped fails, changing nothing,
-// as Report does, with [ErrOutput], and with [ErrStep] if the trial has reported nothing: see [Optimizer.Cancel].
+// TellStopped ends an open trial whose evaluation was stopped before its end. What its curve says of the end becomes
+// an estimate that the model learns from; it is never the best, and no [Observation]. [Outputs] may be left out. If
+// any is told, so is the run's cost ([AsCost]): what was spent up to the stop, which counts for the budget alone
+// unless the evaluation is resumed. TellStopped fails, changing nothing, as Report does, with [ErrOutput], and with
+// [ErrStep] if the trial has reported nothing: see [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
 	_, err := withModel(ctx, o, func() (struct{}, error) {
 		d := o.draft()
@@ -452,11 +449,11 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 // cutoffs is the number of values among which a cutoff is looked for before it is narrowed down.
 const cutoffs = 256
 
-// Cutoff returns, ahead of a step of an open trial, the value at it from which on [Optimizer.Report] would advise to
-// stop, for a system that wants its rules when an evaluation begins: worse values are hopeless, though Report goes on
-// at those so bad that curves tell no more than the model. chance is the probability that the trial shows a worse one.
-// Both are NaN if nothing that it may show at the step is a reason to stop it, or if worse values come before better
-// ends. Cutoff changes nothing, and fails as Report does.
+// Cutoff returns the value at a coming step of an open trial beyond which [Optimizer.Report] would advise to stop, in
+// the user's units, for a system that wants its rules when an evaluation begins. All worse values are hopeless,
+// though Report goes on at those so bad that curves tell no more than the model. chance is the probability that the
+// trial shows a worse value. Both are NaN if no value at the step is a reason to stop, or if worse values there come
+// before better ends. Cutoff changes nothing, and fails as Report does.
 func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance float64, err error) {
 	value, chance = math.NaN(), math.NaN()
 	_, err = withModel(ctx, o, func() (struct{}, error) {

@@ -27,11 +27,11 @@ const (
 	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 
-// Encode writes the prior in a compact binary form of deterministic bytes, versioned and
-// checksummed, fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations
-// in d coordinates takes 8n(d+2) bytes and some hundred more, moments on I index points 4I², each
-// output as much again, failures up to .3 MB and 8n(d+1) bytes a task, whether it has some or not.
-// It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
+// Encode writes the prior in a compact binary form, versioned and checksummed, whose bytes are the same for the same
+// prior, fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations in d coordinates takes 8n(d+2)
+// bytes and some hundred more, moments on I index points 4I², each output as much again, failures up to .3 MB and
+// 8n(d+1) bytes a task, whether it has some or not. It fails if w does, or with [ErrOption] if a kernel is not one of
+// package kernel.
 func (p *Prior) Encode(w io.Writer) error {
 	return sealed(w, p.made(), priorMagic, priorVersion, p.encode)
 }
@@ -47,8 +47,8 @@ func sealed(w io.Writer, refused error, magic string, version byte, body func(*c
 	})
 }
 
-// Digest returns the SHA-256 of the encoded prior in hexadecimal, which its last 32 bytes are, and
-// by which a snapshot knows the prior it belongs to. It is computed once. It fails as Encode does.
+// Digest returns the SHA-256 of the encoded prior in hexadecimal, which Encode writes as the last 32 bytes, and by
+// which a snapshot knows its prior. It is computed once. It fails as Encode does.
 func (p *Prior) Digest() (string, error) {
 	if err := p.made(); err != nil {
 		return "", err
@@ -138,10 +138,10 @@ func DecodePrior(r io.Reader) (*Prior, error) {
 	return PriorLimits{}.Decode(context.Background(), r)
 }
 
-// PriorLimits bound what decoding a prior may take, for whoever does not trust its source: an
-// encoded task of n observations in one coordinate has 16n bytes, and its process takes 8n² bytes
-// of memory and n³/3 multiplications. Totals count a task again for each output that it has and, where
-// some failed, for what became of its evaluations. A field of 0 stands for its default.
+// PriorLimits bound what decoding a prior may take, for whoever does not trust its source: an encoded task of n
+// observations in one coordinate has 16n bytes, and its process takes 8n² bytes of memory and n³/3 multiplications.
+// Totals count a task again for each output that it has and, where some failed, for what became of its evaluations. A
+// field of 0 stands for its default, the number after the colon.
 type PriorLimits struct {
 	// Bytes is the encoded length: 256 MiB.
 	Bytes int64
@@ -170,10 +170,9 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 	return l, nil
 }
 
-// Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end of
-// r. It fails with [ErrLimit] beyond a limit, before it makes any matrix; with [ErrVersion] for
-// another format; with [ErrCorrupt] if anything else is not right; if r does; and with
-// ctx.Err(). It takes O(n³) time for a task of n observations.
+// Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end of r. It fails with
+// [ErrLimit] beyond a limit, before it makes any matrix; with [ErrVersion] for another format; with [ErrCorrupt] if
+// anything else is not right; if r does; and with ctx.Err(). It takes O(n³) time for a task of n observations.
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		d, err := l.open(ctx, r, "prior", priorMagic, priorVersion, "learn it again")

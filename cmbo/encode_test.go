@@ -62,7 +62,7 @@ func TestPriorRoundTrip(t *testing.T) {
 		require.Equal(t, weightsOf(t, a), weightsOf(t, c))
 	}
 	check(t, learn(t, list, family(5, 10), smallSets...), list, f)
-	check(t, learn(t, box, family(5, 10), append(slices.Clip(smallSets), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...), box, f)
+	check(t, learn(t, box, family(5, 10), append(slices.Clip(smallSets), cmbo.WithKernel(kernel.Matern32(0.3)))...), box, f)
 	p := learn(t, box, family(5, 10), smallSets...)
 	check(t, p, box, f)
 	q, err := p.Reindex(ctx, list)
@@ -139,7 +139,7 @@ func TestPriorRefusesDamage(t *testing.T) {
 	_, err = cmbo.DecodePrior(io.MultiReader(bytes.NewReader(b), failingReader{}))
 	require.ErrorIs(t, err, io.ErrClosedPipe)
 
-	foreignPrior := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithPriorKernel(foreign{1}))
+	foreignPrior := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithKernel(foreign{1}))
 	require.ErrorIs(t, foreignPrior.Encode(io.Discard), cmbo.ErrOption)
 	_, err = foreignPrior.Digest()
 	require.ErrorContains(t, err, "foreign")

@@ -28,7 +28,7 @@ var (
 	ErrSpace = space.ErrSpace
 	// ErrNoTasks: Learn was given nothing to learn from: no task, or none with a value.
 	ErrNoTasks = space.ErrNoTasks
-	// ErrTask: a task has no observations, no ID, or an ID used twice.
+	// ErrTask: a task has no observations, no ID, an ID used twice, or what no task can have.
 	ErrTask = space.ErrTask
 	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
 	// was: see [WithOutput].
@@ -38,12 +38,14 @@ var (
 	ErrStep = space.ErrStep
 	// ErrOption: an option's value is outside its range, or two options contradict each other.
 	ErrOption = space.ErrOption
-	// ErrPriorMismatch: the prior was learned for another space, direction or
-	// variant than the optimiser is asked to use.
+	// ErrPriorMismatch: the prior was learned for another space, direction, sign of values or
+	// y policy than the run has, or a snapshot names another prior.
 	ErrPriorMismatch = errors.New("cmbo: prior does not fit")
 	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes
 	// or tasks before this pass.
 	ErrLearners = errors.New("cmbo: learners do not fit")
+	// ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
+	ErrBudget = errors.New("cmbo: the budget is spent")
 	// ErrNoCandidates: every point that could be proposed has been proposed or observed:
 	// all of a finite or small discrete space, or all that were drawn from a larger one.
 	ErrNoCandidates = errors.New("cmbo: no candidates left")

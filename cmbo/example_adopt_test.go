@@ -89,12 +89,12 @@ func ExampleSpaceOf() {
 	if err := trial.Into(&cfg); err != nil {
 		panic(err)
 	}
-	fmt.Println(cfg.LR == trial.Float("lr"), cfg.Units >= 16, cfg.Kernel != "")
+	fmt.Printf("lr %.2g, %d units, %s, bias %t\n", cfg.LR, cfg.Units, cfg.Kernel, cfg.Bias)
 	for _, p := range opt.Space().Params() {
 		fmt.Println(p.Name(), "is", p)
 	}
 	// Output:
-	// true true true
+	// lr 1.7e-05, 64 units, rbf, bias true
 	// lr is a logfloat in [1e-05, 1]
 	// units is an ordinal of [16 32 64]
 	// kernel is one of "rbf", "poly"

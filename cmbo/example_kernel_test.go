@@ -40,14 +40,14 @@ func (p periodic) WithParams(theta []float64) (kernel.Kernel, error) {
 
 // A kernel of one's own takes the place of the default one. Its hyperparameters are
 // fitted like those of any other; Scale adds a variance to them.
-func ExampleWithPriorKernel() {
+func ExampleWithKernel() {
 	space, err := cmbo.NewSpace(cmbo.Float("hour", 0, 24))
 	if err != nil {
 		panic(err)
 	}
 	load := func(hour float64) float64 { return math.Cos((hour - 23.5) / 24 * 2 * math.Pi) }
 
-	opt, err := cmbo.New(space, cmbo.WithPriorKernel(kernel.Scale(1, periodic{1})))
+	opt, err := cmbo.New(space, cmbo.WithKernel(kernel.Scale(1, periodic{1})))
 	if err != nil {
 		panic(err)
 	}

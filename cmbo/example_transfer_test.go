@@ -91,12 +91,12 @@ func ExampleOptimizer_Transfer() {
 	if err != nil {
 		panic(err)
 	}
-	fmt.Println(transfer.Verdict)
-	mass, reversed := transfer.Mass(cmbo.LevelPopulation)
-	fmt.Printf("mass of the population %.1f, upside down %.1f\n", mass, reversed)
+	fmt.Println(transfer)
+	if transfer.Verdict == cmbo.TransferMisleads {
+		fmt.Println("go on without the past")
+	}
 	// Output:
-	// transfer helps
-	// mass of the population 1.0, upside down 0.0
+	// transfer helps: 100 % of the mass lies on the past, 100 % on what all tasks have in common
 }
 
 // How far to trust the forecasts: each value against what was expected before it was told.
@@ -142,5 +142,5 @@ func ExampleOptimizer_Explain() {
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
 	// largest score of 1000 candidates
-	// lr=0.003241: the largest mean (score 0.6701) of 1000 candidates; expected 0.6701; too early to tell: 0 of 5 values
+	// lr=0.003241: the largest mean (score 0.6701) of 1000 candidates; expected 0.6701; too early to tell whether the past helps: 0 of 5 values
 }

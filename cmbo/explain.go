@@ -37,16 +37,16 @@ func (r Reason) String() string { return names.Of(reasonNames[:], int(r), "Reaso
 type Explanation struct {
 	Trial  Trial
 	Reason Reason
-	// Mean and SD are what the model expected of the noise-free objective at the point when it was proposed, in the
-	// user's units: trials open then count as evaluated with the mean as the value, as they do for the acquisition. NaN
-	// if there was no model yet, as before the first values of a run without a prior.
+	// Mean and SD are what the model expected of the noise-free objective at the point when it proposed it, in the
+	// user's units. Trials that were open then count as evaluated, with the mean as the value, as they do for the
+	// acquisition. NaN if there was no model yet, as before the first values of a run without a prior.
 	Mean, SD float64
-	// Quantiles are those of the same; NaN likewise.
+	// Quantiles are those of the noise-free objective at the point; NaN where Mean is.
 	Quantiles Quantiles
-	// Step is how the candidates were scored, as [Optimizer.LastStep] had it then: the
-	// point is candidate Step.Chosen. It is zero for other reasons than ReasonScore.
+	// Step is how the candidates were scored, as [Optimizer.LastStep] had it then: the point is candidate Step.Chosen.
+	// It is the zero Step unless Reason is ReasonScore.
 	Step Step
-	// Transfer is what was known of the worth of the past.
+	// Transfer is what [Optimizer.Transfer] said then of the worth of the past.
 	Transfer    Transfer
 	acquisition string
 	lognormal   bool
@@ -94,10 +94,11 @@ func (e Explanation) String() string {
 	return b.String()
 }
 
-// Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model goes back to the log as it
-// was and scores the candidates again, bit for bit as then in the same build; with another prior ([WithNewPrior]) a
-// candidate that was not proposed may have the largest score. It takes about twice the time of an Ask, and changes no
-// proposal. It fails with [ErrUnknownTrial], with [ErrNumerical], and with ctx.Err().
+// Explain says how a trial came about, also after [Restore] and [RestoreJournal]: the model goes back to the log as
+// it was and scores the candidates again, bit for bit as then in the same build; with another prior ([WithNewPrior])
+// a candidate that was not proposed may have the largest score. It takes about twice the time of an Ask, and changes
+// no proposal. It fails with [ErrUnknownTrial], with [ErrVersion] if the build draws other candidates, with
+// [ErrNumerical], or with ctx.Err().
 func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error) {
 	return withModel(ctx, o, func() (Explanation, error) {
 		var x Explanation
@@ -178,34 +179,33 @@ func (o *draft) reason() Reason {
 
 // An Outlook says what more evaluations may bring, in the user's units: advice on when to stop.
 type Outlook struct {
-	// Next is a cautious estimate of the next evaluation's gain: Expected, times the share of past expected gains that
-	// came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0 while
-	// none of the last four was better than the best told, under noise the luckiest; NaN before any value could. It
-	// exceeded what was left in 2 to 4 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
+	// Next is a cautious estimate of the gain of the next evaluation: Expected times the share of earlier expected gains
+	// that came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0
+	// if none of the last four was better than the best told before, under noise the luckiest, and NaN before any value
+	// could be. It exceeded what was left in 2 to 4 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v
+	// -skewed 20.
 	Next float64
-	// Expected is the largest expected improvement over the best value told, or what takes its place
-	// [WithNoise], of the candidates that are left and within the budget. The actual gain is mostly
-	// smaller. Stop once an evaluation costs more than Expected is worth.
+	// Expected is the largest expected improvement, among the candidates that are left and within the budget, over the
+	// best value told, or what takes its place [WithNoise]. The actual gain is mostly smaller. Stop once an evaluation
+	// costs more than Expected is worth.
 	Expected float64
-	// Most is the model's upper bound on what is left: no single candidate has a chance above 5 % to
-	// succeed, hold all limits and improve by more. Under noise, and where the model is overconfident,
-	// more may be left: in 18 % of the cases of that test. Positive and skewed values need
-	// [WithPositiveValues].
+	// Most is the model's upper bound on what is left: of no single candidate the chance is above 5 % that it succeeds,
+	// holds all limits and improves by more. Under noise, and where the model is overconfident, more may be left: in 18
+	// % of the cases of that test. Give [WithPositiveValues] for positive and skewed values.
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64
-	// Feasible is the largest probability of a candidate to hold all limits ([WithOutput]): 1 without
-	// limits, NaN while nothing is known of an output. With limits improvements are over the best
-	// value that holds them, NaN before there is one, times the probability that the point holds
-	// them, and Gained counts from the first such value.
+	// Feasible is the largest probability of a candidate to hold all limits ([WithOutput]): 1 without limits, NaN while
+	// nothing is known of an output. With limits, improvements are over the best value that holds them, NaN before there
+	// is one, times the probability that the point holds them; and Gained counts from the first such value.
 	Feasible float64
-	// Holds is, by the name of each output with limits, the largest probability of a candidate to hold these: it shows
-	// which limits are hard to hold. NaN while nothing is known of the output.
+	// Holds is, by the name of each output with limits, the largest probability of a candidate to hold these, which
+	// shows the limits that are hard to hold. NaN while nothing is known of the output; nil without limits.
 	Holds map[string]float64
-	// Cost is the expected cost of the evaluation that Expected refers to. PerCost is the largest
-	// expected improvement per unit of cost ([AsCost]); NaN while Expected is, or while nothing is
-	// known of the cost. Spent is what the trials have cost so far. Left is what is left of the
-	// budget, infinite without [WithBudget]. Without a cost evaluations cost 1.
+	// Cost is the expected cost of the evaluation that Expected refers to, and PerCost the largest expected improvement
+	// of a candidate per unit of cost ([AsCost]); both are NaN while Expected is, or while nothing is known of the cost.
+	// Spent is what the trials have cost so far, Left what is left of the budget, +Inf without [WithBudget]. Without a
+	// cost evaluations cost 1.
 	Cost, PerCost, Spent, Left float64
 
 	priced bool // there is a cost, or a budget
@@ -256,11 +256,11 @@ func (u Outlook) words() string {
 		u.Expected, relied, more, u.Gained)
 }
 
-// Outlook says what more evaluations may gain at the candidates that an Ask may propose. Gains are NaN before the first
-// value and, with models other than the hierarchical prior or with ranks, before two different values. They are
-// multiplied by the probability of success; with [Copula] they are rough. It takes the time of an Ask and, for each of
-// the last ten values told since the previous call, that of [Optimizer.Calibration]. It changes no proposal, returns the
-// same after [Restore], and fails with [ErrNumerical] or ctx.Err().
+// Outlook says what more evaluations may gain at the candidates that an Ask may propose. Gains are NaN before the
+// first value and, with models other than the hierarchical prior or with [Copula], before two different values. They
+// are multiplied by the probability of success; with Copula they are rough. It takes the time of an Ask and, for each
+// of the last ten values told since the previous call, that of [Optimizer.Calibration]. It changes no proposal,
+// returns the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Outlook(ctx context.Context) (Outlook, error) {
 	return withModel(ctx, o, func() (Outlook, error) { return o.draft().outlook(ctx) })
 }

@@ -12,7 +12,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
-// A Forecast is what the model expected of a value from the values told before it, in the user's units, and the value.
+// A Forecast is what the model expected of a value from the values told before it, beside the value itself; both are
+// in the user's units.
 type Forecast struct {
 	// Trial is the trial that was told, 0 for an observation the optimiser did not propose.
 	Trial int
@@ -30,8 +31,9 @@ type Forecast struct {
 	belief belief // of the value; used where it is one of its logarithm
 }
 
-// Z returns how many standard deviations, of objective and noise together, the value
-// lies above the mean; [WithPositiveValues] its logarithm above that's.
+// Z returns how many standard deviations, of objective and noise together, the value lies above the mean. With
+// [WithPositiveValues] value, mean and deviation are those of the logarithm. A deviation of 0 gives ±Inf, or 0 at the
+// mean.
 func (f Forecast) Z() float64 {
 	y, mean, sd := f.normal()
 	if y == mean {
@@ -48,13 +50,12 @@ func (f Forecast) normal() (y, mean, sd float64) {
 	return f.Y, f.Mean, math.Hypot(f.SD, f.NoiseSD)
 }
 
-// Inside reports whether the value lies in the 90 % interval of the forecast, the mean
-// and 1.645 standard deviations to either side, or of the logarithm's.
+// Inside reports whether the value lies in the 90 % interval of the forecast: whether Z is at most 1.645 in size.
 func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= special.Z90 }
 
 // LogScore returns the logarithm of the density that the forecast gave the value, as a normal or lognormal
-// distribution: larger is better. Values in units a thousand times smaller add ln 1000 to it, so that scores compare
-// for values of one run alone. A forecast without a deviation gives -Inf to all values but its mean.
+// distribution: larger is better. In units a thousand times as large every score is larger by ln 1000, so that only
+// scores of values of one run compare. A forecast without a deviation gives -Inf to all values but its mean.
 func (f Forecast) LogScore() float64 {
 	z := f.Z()
 	y, _, sd := f.normal()
@@ -65,19 +66,19 @@ func (f Forecast) LogScore() float64 {
 	return score
 }
 
-// Calibration says how well the model foretold the values of a run, each before it was told.
+// A Calibration says how well the model foretold the values of a run, each before it was told.
 type Calibration struct {
-	// Forecasts has them in the order of the values. There is none of values that came
-	// before the model knew their scale: with a y policy other than [RawValues] before
-	// two different values were told. The hierarchical prior knows it from past tasks.
+	// Forecasts holds a forecast for each value, in the order in which they were told. Values that came before the model
+	// knew a scale have none: those before two different values, unless the y policy is [RawValues]. The hierarchical
+	// prior knows the scale from past tasks.
 	Forecasts []Forecast
-	// Coverage is the share of values inside their 90 % intervals, and LogScore the
-	// mean of [Forecast.LogScore]; NaN if there are no forecasts.
+	// Coverage is the share of values inside their 90 % intervals, and LogScore the mean of [Forecast.LogScore]; both
+	// are NaN without forecasts.
 	Coverage, LogScore float64
-	// Outputs says the same of each output with a limit, and of the cost, by name; nil if there is none. Where
-	// an output is learned in logarithms, its forecasts are on that scale: the inverse
-	// hyperbolic sine of the value in units of the least known one. Deviations are those that score,
-	// by which limits are judged, not as wide without a past as [Optimizer.Predict] has the objective's.
+	// Outputs holds the calibration of the model of each output with a limit, and of the cost, by name; nil if there is
+	// none. An output v that is learned in logarithms has its forecasts on the scale asinh(1024 v/u), u being the
+	// smallest value known. Standard deviations are those by which limits are judged: without a past they are not
+	// widened as [Optimizer.Predict] has it.
 	Outputs map[string]Calibration
 }
 
@@ -115,10 +116,11 @@ func binomialTail(n, k int, p float64) float64 {
 	return sum
 }
 
-// Calibration compares the values of the run with what the model expected of each before it was told: the model goes
-// through the log again, so that it says the same after a restore. A call goes through the values told since the one
-// before, each in about the time of [Optimizer.Predict] and, without a prior where the run made none or with one of fewer
-// values, of a fit. It changes no proposal, and fails with [ErrNumerical], or with ctx.Err(); what was found is kept.
+// Calibration compares the values of the run with what the model expected of each before it was told. The model goes
+// through the log again, so that the result is the same after a restore. A call only goes through the values told
+// since the one before. Each takes about the time of [Optimizer.Predict], and that of a fit in a run with more values
+// than its past, or without a past where Ask made none. It changes no proposal, and fails with [ErrNumerical], or
+// with ctx.Err(); the next call goes on from there.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
 		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event) error {

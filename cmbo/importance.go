@@ -9,12 +9,12 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// An Importance is how much of what the model says of the space follows from a parameter.
+// An Importance is how much a parameter matters to what the model says of the space.
 type Importance struct {
 	Param string
-	// First is the share of the variance of the model's mean over the space that the parameter
-	// explains alone, Total the share that is lost without it: what it does together with
-	// others counts for each of them, so that totals add up to more than 1.
+	// First is the share of the variance of the model's mean over the space that the parameter explains alone, Total the
+	// share that is lost without it. What parameters do together counts for each of them, so that totals may add up to
+	// more than 1.
 	First, Total float64
 }
 
@@ -22,14 +22,13 @@ type Importance struct {
 // are right to about .02 then (TestImportanceShares).
 const importancePoints = 2048
 
-// Importance returns what the parameters are worth, in their order, by the variance of the
-// model's mean in the space, of the mean of the logarithm with [WithPositiveValues]; with the
-// hierarchical prior low values count as at the limit of [Learn], and without a prior as closer
-// together where that explains the values better. Parameters vary independently of each other,
-// those of a list of candidates as their columns are distributed, in combinations that it lacks
-// too; one that no value told varies has what its kernel's length gives it. Before there is a
-// past or two different values all shares are 0. It takes what [Optimizer.Predict] takes for
-// 2048 points and as many for each parameter, and fails with [ErrNumerical] or ctx.Err().
+// Importance returns how much each parameter matters, in their order: shares of the variance of the model's mean over
+// the space, with [WithPositiveValues] of the mean of the logarithm. With the hierarchical prior low values count as
+// at the limit of [Learn], and without a prior as closer together where that explains the values better. Parameters
+// vary independently of each other, those of a list of candidates as their columns are distributed, in combinations
+// that it lacks too. A parameter that no value told varies has the share that its kernel's lengthscale gives it.
+// Before there is a past or two different values all shares are 0. It takes the time of [Optimizer.Predict] for 2048
+// points twice and once more for each parameter, and fails with [ErrNumerical] or ctx.Err().
 //
 // M. Jansen, Analysis of variance designs for model output, 1999.
 func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {

@@ -69,9 +69,8 @@ func (o *Optimizer) commit(events ...runlog.Event) error {
 	return nil
 }
 
-// A JournalMark names a line of a journal: whoever keeps the mark of the newest
-// line apart from the journal, and gives it to [RestoreJournal] with
-// [WithJournalMark], learns whether lines were lost from its end.
+// A JournalMark names a line of a journal. A program that keeps the mark of the newest line apart from the journal,
+// and gives it to [RestoreJournal] with [WithJournalMark], learns whether lines were lost from the journal's end.
 type JournalMark struct {
 	// Lines is the number of lines up to this one, itself included.
 	Lines int `json:"lines"`
@@ -96,13 +95,12 @@ func WithJournalMark(m JournalMark) Option {
 	}}
 }
 
-// RestoreJournal makes the optimiser whose journal r holds, to its end, as [Restore] does of
-// a snapshot and with the same options, and [WithJournalMark], without which it cannot notice
-// that lines are missing at the end.
+// RestoreJournal makes the optimiser whose journal r holds. It reads to the end of r, takes the options of [Restore]
+// and [WithJournalMark], without which it cannot notice that lines are missing at the end, and fails as Restore does.
 //
-// A last line without its end was never acknowledged and does not count, perhaps with bytes
-// of zero behind it: valid is the number of bytes before it, to which a caller who goes on
-// writing cuts the file. Anything else that is not right fails with [ErrCorrupt].
+// A last line that is not whole, perhaps with bytes of zero behind it, was never acknowledged and does not count:
+// valid is the number of bytes before it, to which a caller who goes on writing cuts the file. Anything else that is
+// not right fails with [ErrCorrupt].
 func RestoreJournal(r io.Reader, opts ...Option) (o *Optimizer, valid int64, err error) {
 	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		first := bytes.IndexByte(b, '\n') + 1
@@ -138,11 +136,11 @@ func readJournal(r io.Reader, of func(b []byte) (*Optimizer, int64, error)) (o *
 
 var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCorrupt)
 
-// ResumeJournal is [New] with an empty journal, of which valid counts the first line that it
-// writes, and [RestoreJournal] with one that New began with the same space and options. Where the
-// first line was interrupted valid is 0, and it is written with the first event, for which the
-// caller has to cut the file before. It fails as they do, with [ErrSpace], [ErrOption] or
-// [ErrPriorMismatch] if the run was begun with others.
+// ResumeJournal begins a run or goes on with it. With an empty r it is [New]: valid counts the first line, which it
+// writes. With a journal that New began it is [RestoreJournal], and fails with [ErrSpace], [ErrOption] or
+// [ErrPriorMismatch] if the space, the options or the prior are not those that the run was begun with. Where the
+// first line was interrupted valid is 0, and the line is written with the first event: the caller has to cut the file
+// before. It fails as New and RestoreJournal do.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		o, err := newRun(space, opts)

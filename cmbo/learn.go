@@ -14,20 +14,20 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Learn makes a [Prior] of past tasks, which are copied: a model of what they have in common. From
-// more than 1,000 tasks with values it learns as a [Learner] does.
+// Learn makes a [Prior] of past tasks, which are copied: a model of what they have in common. From more than 1,000
+// tasks with values it learns as a [Learner] does.
 //
-// Let w be the distance from a task's best value to its median. More than .75 w below the best value
-// differences count less and less, beyond 3 w not at all: a penalty says that a point is bad, not how
-// bad. With fewer than eight values, or where the median would be a penalty, the worst values are
-// penalties if they are at most three quarters of all, nearer to each other than to the others, and
-// below these by more than ten times the others' range; at least three others, not all equal, must be
-// left. If a task's values are all equal, its noise variances are ignored except with [RawValues].
+// Let w be the distance from a task's best value to its median. More than .75 w below the best value differences
+// count less and less, beyond 3 w not at all: a penalty says that a point is bad, not how bad. With fewer than eight
+// values, or where the median would be a penalty, the worst values are penalties if they are at most three quarters
+// of all, nearer to each other than to the others, and below the others by more than ten times the range of these, of
+// which at least three, not all equal, must be left. If a task's values are all equal, its noise variances are
+// ignored except with [RawValues].
 //
-// It fails with [ErrNoTasks], a [*DataError] of [ErrTask], [ErrDimension], [ErrNotFinite] or
-// [ErrOutOfSpace], [ErrOption], [ErrNumerical] or ctx.Err(). K tasks of n observations each (at most
-// 16,384 rows, failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of
-// EM. The fit of their shared process takes 60 times O(n³) a task, from at most 200 tasks and 512 observations of each.
+// It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
+// [ErrTask], [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
+// failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM. The fit of their
+// shared process takes 60 times O(n³) a task, from at most 200 tasks and 512 observations of each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

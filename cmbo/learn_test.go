@@ -21,7 +21,7 @@ func TestLearnReport(t *testing.T) {
 	require.NoError(t, err)
 	tasks := family(10, 30)
 	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
-	require.Equal(t, 12/(12+float64(len(tasks))), r.Drawn)
+	require.Equal(t, 12/(12+float64(len(tasks))), r.Shrinkage)
 	require.Greater(t, r.Common, 0.0)
 }
 
@@ -113,7 +113,7 @@ func TestLearnRejects(t *testing.T) {
 		"noise length": {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{1} }), nil, cmbo.ErrDimension, "1 noise variances"},
 		"noise":        {space, edit(func(ts []cmbo.Task) { ts[0].NoiseVariance = []float64{0, 0, -1, 0, 0, 0, 0, 0} }), nil, cmbo.ErrNotFinite, "row 2: noise variance -1"},
 		"nil option":   {space, good, []cmbo.LearnOption{nil}, cmbo.ErrOption, ""},
-		"kernel":       {space, good, []cmbo.LearnOption{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption, ""},
+		"kernel":       {space, good, []cmbo.LearnOption{cmbo.WithKernel(nil)}, cmbo.ErrOption, ""},
 		"index points": {space, good, []cmbo.LearnOption{cmbo.WithIndexPoints(0)}, cmbo.ErrOption, ""},
 		"y policy":     {space, good, []cmbo.LearnOption{cmbo.WithYPolicy(4)}, cmbo.ErrOption, ""},
 	} {
@@ -122,7 +122,7 @@ func TestLearnRejects(t *testing.T) {
 		require.ErrorContains(t, err, tt.says, name)
 	}
 	// A kernel made for another dimension is caught, not passed on as a panic.
-	_, err := cmbo.Learn(ctx, space, good, cmbo.WithPriorKernel(kernel.Matern32(1, 1, 1)))
+	_, err := cmbo.Learn(ctx, space, good, cmbo.WithKernel(kernel.Matern32(1, 1, 1)))
 	require.Error(t, err)
 }
 
@@ -173,8 +173,8 @@ func TestLearnKernels(t *testing.T) {
 	space, _ := grid(t, 6)
 	tasks := family(6, 15)
 	for name, opts := range map[string][]cmbo.LearnOption{
-		"composite": {cmbo.WithPriorKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
-		"foreign":   {cmbo.WithPriorKernel(foreign{0.5})},
+		"composite": {cmbo.WithKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
+		"foreign":   {cmbo.WithKernel(foreign{0.5})},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := learn(t, space, tasks, opts...)
@@ -182,7 +182,7 @@ func TestLearnKernels(t *testing.T) {
 			drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		})
 	}
-	o := newOptimizer(t, space, cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithInitial(2))
+	o := newOptimizer(t, space, cmbo.WithKernel(foreign{0.5}), cmbo.WithInitial(2))
 	drive(t, o, bump([]float64{0.3, 0.3}), 6)
 }
 

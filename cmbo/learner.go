@@ -25,18 +25,17 @@ import (
 // moments of a group from.
 var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
-// A Learner makes a prior of any number of tasks, given one by one and in passes: Add all tasks,
-// in any order, call EndPass, and repeat as long as EndPass reports more ([LearnFrom] does this).
-// Prior may be called after any pass.
+// A Learner makes a prior of any number of tasks, given one by one and in passes: Add all tasks, in any order, call
+// EndPass, and repeat as long as EndPass reports more ([LearnFrom] does this). Prior may be called after any pass. To
+// extend a prior run by run, stay in the first pass: Add each run's task, call Prior without EndPass, and store tasks
+// and options by [Learner.Encode].
 //
-// The first pass keeps a sample, drawn by the seed and the IDs, of at most 1,000 tasks with values
-// and 1,000 of failures alone. If these are all tasks, the prior is that of [Learn] given them in
-// the order of their IDs, t10 before t2. Otherwise each further pass is one step of EM for the
-// moments of the population. A pass may be divided among learners ([Learner.Shard]): neither
-// order nor division changes a bit of the prior. On I index points a learner holds the sample and, in
-// a later pass, 32 I² bytes, and up to 20 I² + 16 n² more while a task of n observations is added. It
-// serves one goroutine at a time. To extend a prior run by run, stay in the first pass: Add each run's
-// task, call Prior without EndPass, and store tasks and options by [Learner.Encode].
+// The first pass keeps a sample, drawn by the seed and the IDs, of at most 1,000 tasks with values and 1,000 of
+// failures alone. If these are all tasks, the prior is that of [Learn] given them in the order of their IDs, t10
+// before t2. Otherwise each further pass is one step of EM for the moments of the population. A pass may be divided
+// among learners ([Learner.Shard]): neither order nor division changes a bit of the prior. On I index points a
+// learner holds the sample and, in a later pass, 32 I² bytes, and up to 20 I² + 16 n² more while a task of n
+// observations is added. It serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -71,11 +70,11 @@ func (l *Learner) made() error {
 	return refuseUnless(l != nil && l.space != nil, "a nil or zero Learner; use NewLearner")
 }
 
-// Add adds a task, which is copied. It fails as Learn does, with [ErrTask] for an ID that is
-// among those kept, and in a later pass with [ErrNumerical] if what the task adds is beyond
-// the range of the sums or its covariance is singular: the task is left out, by each learner
-// that it is given to, and the learner can go on. Equal IDs of tasks that were not kept are
-// not noticed. It takes O(n) time in the first pass, O(n³ + 32 n I + I²) in the others.
+// Add adds a task, which is copied. It fails as Learn does, and with [ErrTask] for an ID that is among those kept.
+// Equal IDs of tasks that were not kept are not noticed. In a later pass it fails with [ErrNumerical] if what the
+// task adds is beyond the range of the sums or its covariance is singular; the learner can go on without the task,
+// which every learner that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²)
+// in the others.
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
 
 func (l *Learner) add(task Task) error {
@@ -118,9 +117,8 @@ func (s *sums) add(l *Learner, k *Task) error {
 	return s.tally.Add(&t.standardized(s.mean, s.sd)[0])
 }
 
-// Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings
-// back. It may be encoded. Of a later pass it has the moments, but not the sample: it is
-// of no use but to add, to merge, and to be merged.
+// Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings back. It may be encoded. A
+// shard of a later pass has the moments, but not the sample: it only serves to add, to merge, and to be merged.
 func (l *Learner) Shard() *Learner {
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
@@ -220,10 +218,10 @@ func sameKernel(a, b kernel.Kernel) bool {
 		(a == nil || slices.Equal(a.AppendParams(nil), b.AppendParams(nil)))
 }
 
-// EndPass ends a pass and reports whether another one is worth its while. It fails with
-// [ErrNoTasks] if no task has a value, with [ErrTask] unless a later pass has seen the tasks
-// of the first one, with [ErrOption], with [ErrNumerical], or with ctx.Err(); the learner is
-// then what it was. It takes the time of Learn for the sample, then O(I³).
+// EndPass ends a pass and reports whether another one is worth its while. It fails with [ErrNoTasks] if no task has a
+// value, with [ErrTask] if a later pass has not seen the tasks of the first one, with [ErrOption], with
+// [ErrNumerical], or with ctx.Err(); the learner is then what it was. It takes the time of Learn for the sample, then
+// O(I³).
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 	return called(ctx, l.made(), func() (bool, error) { return l.endPass(ctx) })
 }
@@ -280,10 +278,9 @@ func (l *Learner) sample() (*trainingSet, error) {
 	return l.config.trainingSet(l.space, l.kept.tasks())
 }
 
-// Prior returns the prior of the passes that have ended: see [Learner]. Before the end of
-// the first pass it is that of the sample of the tasks added so far. It fails as EndPass
-// does and changes nothing; it takes the time of Learn for the sample, where a second pass
-// has begun that of outputs and failures alone.
+// Prior returns the prior of the passes that have ended: see [Learner]. Before the end of the first pass it is that
+// of the sample of the tasks added so far. It fails as EndPass does and changes nothing. It takes the time of Learn
+// for the sample; where a second pass has begun, that of outputs and failures alone.
 func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 	return called(ctx, l.made(), func() (*Prior, error) { return l.prior(ctx) })
 }
@@ -315,8 +312,8 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	return t.finish(ctx, m)
 }
 
-// Pass returns the number of the pass that the learner is in, from 1, and of the tasks
-// that it has seen in it, those that were left out in a later pass included.
+// Pass returns the number of the pass that the learner is in, from 1, and the number of tasks that it was given in
+// it, those included that Add left out with [ErrNumerical].
 func (l *Learner) Pass() (pass int, tasks int64) { return l.pass + 1, l.seen.tasks }
 
 // A census tells one list of tasks from another, whatever their order.
@@ -430,11 +427,10 @@ func (k *keptTasks) tasks() []Task {
 	return out
 }
 
-// LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass
-// of a [Learner]; each call gives all tasks, in any order: the order does not change the prior
-// by a bit. An error that read yields ends it, as does the first task that [Learner.Add] refuses.
-// Tasks are added on as many goroutines as [WithParallelism] allows, in one pass for up to
-// 1,000 tasks with values, in five for more.
+// LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass of a [Learner]; each
+// call gives all tasks, in any order: the order does not change the prior by a bit. An error that read yields ends
+// it, as does the first task that [Learner.Add] refuses. Tasks are added on as many goroutines as [WithParallelism]
+// allows, in one pass for up to 1,000 tasks with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
 	return called(ctx, refuseUnless(read != nil, "a nil function to read tasks"), func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

@@ -19,10 +19,9 @@ const (
 	learnerVersion = 6
 )
 
-// Encode writes the learner in a binary form, versioned and checksummed, whose bytes are the same
-// for the same tasks in any order: the tasks of the sample take what they take in an encoded prior,
-// and a later pass on I points of the index set 12 I² bytes besides. It fails if w does, or with
-// [ErrOption] if a kernel is not one of package kernel, which alone have a description.
+// Encode writes the learner in a binary form, versioned and checksummed, whose bytes are the same for the same tasks
+// in any order. The tasks of the sample take what they take in an encoded prior, and a later pass on I points of the
+// index set 12 I² bytes besides. It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
 func (l *Learner) Encode(w io.Writer) error {
 	return sealed(w, l.made(), learnerMagic, learnerVersion, l.encode)
 }
@@ -132,16 +131,15 @@ func decodeRows(d *codec.Decoder, n int) [][]float64 {
 	return rows
 }
 
-// DecodeLearner reads what [Learner.Encode] wrote, for the space it was made with: see
-// [PriorLimits.DecodeLearner], which it is with the default limits.
+// DecodeLearner is [PriorLimits.DecodeLearner] with the default limits.
 func DecodeLearner(space *Space, r io.Reader) (*Learner, error) {
 	return PriorLimits{}.DecodeLearner(context.Background(), space, r)
 }
 
-// DecodeLearner reads what [Learner.Encode] wrote, in the same build to the last bit, up to
-// the end of r. l bounds tasks and rows of the sample and points of the index set. Options
-// that change no result are those of a new learner. It fails with [ErrLearners] if the
-// learner is of another space, and else as [PriorLimits.Decode] does.
+// DecodeLearner reads what [Learner.Encode] wrote, for the space that the learner was made with, in the same build to
+// the last bit, up to the end of r. l bounds tasks and rows of the sample and points of the index set. Options that
+// change no result, such as [WithParallelism], are those of a new learner. It fails with [ErrLearners] if the learner
+// is of another space, and else as [PriorLimits.Decode] does.
 func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reader) (*Learner, error) {
 	return called(ctx, nil, func() (*Learner, error) {
 		if err := space.Defined(); err != nil {

@@ -286,7 +286,7 @@ func TestLearnerRefuses(t *testing.T) {
 		"sizes of the index set 25 and 30": newLearner(t, cube, append(small(), cmbo.WithIndexPoints(30))...),
 		"y policies":                       newLearner(t, cube, append(small(), cmbo.WithYPolicy(cmbo.Copula))...),
 		"directions":                       newLearner(t, cube, append(small(), cmbo.WithMinimize())...),
-		"kernels":                          newLearner(t, cube, append(small(), cmbo.WithPriorKernel(kernel.Matern32(0.3)))...),
+		"kernels":                          newLearner(t, cube, append(small(), cmbo.WithKernel(kernel.Matern32(0.3)))...),
 		"a learner and itself":             l,
 		"two tasks have this ID":           merged(t, l.Shard(), mustTask(kept)),
 		", or none":                        nil,

@@ -17,14 +17,15 @@ import (
 )
 
 // An Optimizer proposes points of a space and learns from what was measured there, with the model that its [Prior]
-// was learned for, or with a plain Gaussian process. Its state is a log of events (asked, told, failed, cancelled,
-// observed, enqueued, fitted), so that the same seed, options and sequence of events give the same proposals. Any
-// number of trials may be open, and answers may come in any order. A call that fails leaves the Optimizer as it was.
-// New and Restore make it: calls of a zero Optimizer that return an error fail with [ErrOption], others find nothing.
+// holds, or with a plain Gaussian process. Its state is a log of events (asked, told, failed, cancelled, stopped,
+// reported, observed, enqueued, fitted), so that the same seed, options and sequence of events give the same
+// proposals. Any number of trials may be open, and answers may come in any order. A call that fails leaves the
+// Optimizer as it was. New and Restore make it: of a zero Optimizer, calls that return an error fail with
+// [ErrOption], others find nothing.
 //
-// It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer,
-// Explain and their like) wait for each other, and Observe and Enqueue wait for them. While an Ask
-// computes, trials can be told and the state can be read.
+// It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer, Explain and their like)
+// wait for each other, and Observe and Enqueue wait for them. While an Ask computes, trials can be told and the state
+// can be read.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -199,9 +200,9 @@ func (o *Optimizer) everywhere(n int, label string) *linalg.Dense {
 // Space returns the space.
 func (o *Optimizer) Space() *Space { return o.space }
 
-// Tell answers an open trial with the value measured there. See [WithNoise] for the precision of
-// the measurement. It fails, changing nothing, with [ErrUnknownTrial], with [ErrTrialClosed] if the
-// trial was answered or cancelled before, or with [ErrNotFinite].
+// Tell answers an open trial with the value measured there; options are [WithNoise], for the precision of the
+// measurement, and [Outputs]. It fails, changing nothing, with [ErrUnknownTrial], with [ErrTrialClosed] if the trial
+// was answered or cancelled before, with [ErrNotFinite], or with [ErrOutput].
 func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	e := runlog.Event{Kind: runlog.EventTold, Trial: id, Y: y}
 	if err := o.observe(&e, opts); err != nil {
@@ -213,7 +214,7 @@ func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 // TellFailed says that the evaluation of an open trial failed. Its point is not proposed again unless it is enqueued.
 // From failures and successes, past ones too, the optimiser learns the probability that a point succeeds: see [Step].
 // A failure that says nothing of the point, such as that of a machine, is one for [Optimizer.Cancel]. [Outputs] may
-// be told; what it cost must be, unless it is [Optional]. It fails as [Optimizer.Tell] does.
+// be left out, except a cost that is not [Optional]. It fails as [Optimizer.Tell] does.
 func (o *Optimizer) TellFailed(id int, outputs ...Outputs) error {
 	e, err := o.withoutValue(runlog.Event{Kind: runlog.EventFailed, Trial: id}, outputs)
 	if err != nil {
@@ -279,9 +280,10 @@ func checkOpen(h *runlog.Log, id int) error {
 	return nil
 }
 
-// Observe adds a point that the optimiser did not propose, such as a default configuration, and its value. The point
-// must lie in the space, but need not be a candidate; it may be observed repeatedly. It fails, changing nothing, with
-// [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an Ask under way.
+// Observe adds a point that the optimiser did not propose, such as a default configuration, and its value, with the
+// options of [Optimizer.Tell]. The point must lie in the space, but need not be a candidate; it may be observed
+// repeatedly. It fails, changing nothing, with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrOutput], and
+// waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	if err := o.made(); err != nil {
 		return err
@@ -308,7 +310,7 @@ func (o *Optimizer) commitBetween(e runlog.Event) error {
 	return guard(func() error { return o.commit(e) })
 }
 
-// An ObservationOption tells more of a measurement.
+// An ObservationOption tells more of a measurement: [WithNoise] and [Outputs].
 type ObservationOption interface {
 	applyObservation(*runlog.Event) error
 }
@@ -317,9 +319,10 @@ type observationOption func(*runlog.Event) error
 
 func (f observationOption) applyObservation(e *runlog.Event) error { return f(e) }
 
-// WithNoise gives the variance of a measurement's error, in squared units of the value: of the mean of n repetitions,
-// say, their sample variance over n. Positive; it takes the place of the noise variance learned or given. In a run
-// that has such values proposals improve on what the model makes of them, not on the best told.
+// WithNoise gives the variance of a measurement's error, in squared units of the value: for the mean of n
+// repetitions, say, their sample variance over n. It is positive, else the call fails with [ErrNotFinite]. For this
+// value it replaces the noise variance that was learned, or given by [WithNoiseVariance]. In a run that has such
+// values, proposals improve on the model's largest mean at a point told, not on the best value told.
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {
@@ -344,10 +347,10 @@ func (o *Optimizer) observe(e *runlog.Event, opts []ObservationOption) error {
 	return o.h.CheckValues(e.Outputs, false)
 }
 
-// Best returns the best value told or observed so far, noisy as it may be, the first of equals; ok
-// is false before the first. Where outputs have limits it is the best of those that hold them all;
-// if there is none, ok is false and best the observation that came nearest, which is the least
-// beyond the limits in deviations of each output's values: see [Observation.Violations].
+// Best returns the best value told or observed so far, noisy as it may be, and of equal ones the first; ok is false
+// before the first value. Where outputs have limits, Best is among the values that hold them all. If there is none,
+// ok is false and best is the observation nearest to the limits: the one least beyond them, in standard deviations of
+// each output's values. See [Observation.Violations].
 func (o *Optimizer) Best() (best Observation, ok bool) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
@@ -361,19 +364,21 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 }
 
 // Predict returns the mean and the standard deviation that the model gives the noise-free objective at a point, in
-// the user's units, from the data told so far. Before the first value the hierarchical prior's sd is that of the
-// target's level; other models have no unit before two different values, and take 1. With [WithPositiveValues] they
-// are those of a lognormal distribution: see [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrNotFinite],
-// [ErrOutOfSpace] or [ErrNumerical].
+// the user's units, from the data told so far. Before the first value the hierarchical prior takes the offset and the
+// scale from the past tasks; other models know no scale before two different values, and take values to have unit
+// variance. With [WithPositiveValues] mean and sd are those of a lognormal distribution: see [Optimizer.Quantiles].
+// It fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
 //
-// The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of past
-// tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 % on storm,
-// where a third of the values lie hundreds of times as far below the best as the others
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -v). On draws of a Gaussian population they hold 89 to
-// 93 % (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). Without a past sd allows for a variance that few
-// values leave unknown: it is 1.44 times the sd that scores candidates ([Step]) at five values, 1.08 times at twenty.
-// These intervals hold .83 of the first twenty values, .85 of other rows. If a past of few rows does not show its noise,
-// intervals are too narrow near the best value and far too wide below: give it ([WithNoise], [Task.NoiseVariance]).
+// The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
+// past tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 %
+// on storm, where a third of the values lie hundreds of times as far below the best as the others (CMBO_DATA=DIR go
+// test ./cmbo/bench -run TestPredictCoverage -v). On draws of a Gaussian population they hold 89 to 93 % (go test
+// ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not show its noise, intervals are
+// too narrow near the best value and far too wide below it: give the noise ([WithNoise], [Task.NoiseVariance]).
+//
+// Without a past few values leave the variance of the objective unknown, and sd allows for that: it is 1.44 times the
+// sd that scores candidates ([Step]) at five values, 1.08 times at twenty. The 90 % intervals hold .83 of the first
+// twenty values and .85 of other rows.
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
 	if err != nil {
@@ -383,7 +388,8 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	return mean, sd, nil
 }
 
-// Quantiles returns those of what [Optimizer.Predict] predicts, and fails as it does.
+// Quantiles returns the quantiles of the distribution of which [Optimizer.Predict] returns the moments, and fails as
+// it does.
 func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
 	b, err := o.predict(x)
 	if err != nil {
@@ -410,10 +416,10 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 	})
 }
 
-// Weights returns the weights that the next proposal will use: the masses of the hypotheses of the
-// prior, no transfer and the population, or those of a [Weigher]. They add up to 1.
-// [Optimizer.Transfer] says the same with names. They are nil where the model has none to weigh, as
-// without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data.
+// Weights returns the weights that the next proposal will use: the prior's masses of no transfer and of the
+// population, in this order, or what a [Weigher] returns. They add up to 1. [Optimizer.Transfer] says the same with
+// names. Weights is nil where the model has none, as without a prior. It fails with [ErrNumerical] if the model
+// cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
 	if err := o.made(); err != nil || !o.weighs {
 		return nil, err
@@ -428,9 +434,10 @@ func (o *Optimizer) Weights() ([]float64, error) {
 	})
 }
 
-// Task returns the observations and the failed trials so far as a [Task] for a
-// later [Learn], with the outputs of both and the curves that were reported; of trials that were stopped it has the
-// estimates of their ends, each with its variance, where there are any. It fails with [ErrTask] if there are none or id is empty.
+// Task returns the run so far as a [Task] for a later [Learn]: observations and failed trials with their outputs, the
+// curves that were reported, and the descriptors of [WithContext]. Of trials that were stopped it has the estimates
+// of their ends, each with its variance, where there are any. It fails with [ErrTask] if there are none of these or
+// id is empty.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

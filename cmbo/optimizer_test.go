@@ -525,7 +525,7 @@ func TestNewRejects(t *testing.T) {
 		"nil option":    {space, []cmbo.Option{nil}, cmbo.ErrOption},
 		"nil prior":     {space, []cmbo.Option{cmbo.WithPrior(nil)}, cmbo.ErrOption},
 		"nil surrogate": {space, []cmbo.Option{cmbo.WithSurrogate(nil)}, cmbo.ErrOption},
-		"nil kernel":    {space, []cmbo.Option{cmbo.WithPriorKernel(nil)}, cmbo.ErrOption},
+		"nil kernel":    {space, []cmbo.Option{cmbo.WithKernel(nil)}, cmbo.ErrOption},
 		"other space":   {other, []cmbo.Option{cmbo.WithPrior(prior)}, cmbo.ErrPriorMismatch},
 		"negative beta": {space, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(-1))}, cmbo.ErrOption},
 		"noise":         {space, []cmbo.Option{cmbo.WithNoiseVariance(0)}, cmbo.ErrOption},

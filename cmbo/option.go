@@ -52,7 +52,7 @@ type optionID string
 
 const (
 	optYPolicy       optionID = "WithYPolicy"
-	optPriorKernel   optionID = "WithPriorKernel"
+	optKernel        optionID = "WithKernel"
 	optPrior         optionID = "WithPrior"
 	optSurrogate     optionID = "WithSurrogate"
 	optNoiseVariance optionID = "WithNoiseVariance"
@@ -159,7 +159,7 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 		return nil, err
 	}
 	for _, p := range [][2]optionID{
-		{optSurrogate, optPrior}, {optSurrogate, optPriorKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optPriorKernel},
+		{optSurrogate, optPrior}, {optSurrogate, optKernel}, {optSurrogate, optNoiseVariance}, {optPrior, optKernel},
 	} {
 		if c.has(p[0]) && c.has(p[1]) {
 			return nil, optionErrorf("%s contradicts %s", p[1], p[0])
@@ -204,10 +204,9 @@ func WithMinimize() SharedOption {
 	return shared("WithMinimize", func(c *sharedConfig) error { c.minimize = true; return nil })
 }
 
-// WithYPolicy sets how values are scaled, task by task; the default is [ZScore]. A run with a
-// prior, which infers the target's offset and scale, takes values as they are, or by rank where
-// that was learned with [Copula]; New then accepts that or the policy of the prior, to the same
-// effect.
+// WithYPolicy sets how values are scaled, task by task; the default is [ZScore]. A run with a prior infers the
+// target's offset and scale from values as they are, or takes values by rank if the prior was learned with [Copula].
+// New then accepts [RawValues] or Copula, whichever that is, and the policy of the prior, to the same effect.
 func WithYPolicy(p YPolicy) SharedOption {
 	return shared(optYPolicy, func(c *sharedConfig) error {
 		c.y = p
@@ -226,12 +225,12 @@ func WithParallelism(n int) SharedOption {
 	return o
 }
 
-// WithPriorKernel sets the kernel of the process that all tasks share. Its parameters are a
-// template: they are fitted to all tasks together. The default is a scaled Matérn-3/2 with a
-// lengthscale per coordinate. Given to New, it is the kernel of a run without a prior, which has
-// one lengthscale for all coordinates or one for each by default, as the evidence has it at each fit.
-func WithPriorKernel(k kernel.Kernel) SharedOption {
-	o := shared(optPriorKernel, func(c *sharedConfig) error {
+// WithKernel sets the kernel of the process that all tasks share, or, given to New, of a run without a prior. Its
+// hyperparameters are a template: they are fitted, to all tasks together or to the run. The default for tasks is a
+// scaled Matérn-3/2 with a lengthscale per coordinate; for a run it has one lengthscale for all coordinates or one
+// for each, as the evidence has it at each fit.
+func WithKernel(k kernel.Kernel) SharedOption {
+	o := shared(optKernel, func(c *sharedConfig) error {
 		c.kernel = k
 		return refuseUnless(k != nil, "a nil kernel")
 	})

@@ -16,10 +16,9 @@ func WithIndexPoints(n int) LearnOption {
 	}}
 }
 
-// WithAblation has the default learn, and its runs go on, with settings changed, to measure what
-// each of them is worth: by a name that [Ablations] lists, or by a number, as in "Shrink=0.2" or
-// "Besides=0.1:1", where the fields of Settings in internal/hierarchy say what there is. A prior of
-// changed settings cannot be encoded.
+// WithAblation changes settings of the default, in Learn and in the runs that use the prior, to measure what each is
+// worth: by a name that [Ablations] lists, or by a field of Settings in cmbo/internal/hierarchy and its number, as in
+// "Shrink=0.2" or "Besides=0.1:1". Others fail with [ErrOption]. A prior of changed settings cannot be encoded.
 func WithAblation(names ...string) LearnOption {
 	return option{id: "WithAblation", learn: func(c *learnConfig) error {
 		trial := hierarchy.DefaultSettings(1)

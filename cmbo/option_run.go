@@ -6,9 +6,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 )
 
-// WithPrior gives the optimiser what was learned from past tasks. From the third value on the hierarchical prior takes
-// values far below the others of the run for values at a limit, as [Learn] does in a past task. The limit is three
-// widths below the best value; a run's width is at least one that the past tasks make likely.
+// WithPrior gives the optimiser what was learned from past tasks. From the third value on the hierarchical prior
+// takes values far below the others of the run for values at a limit, as [Learn] does in a past task. The limit is
+// three widths below the best value; a run's width is at least one that the past tasks make likely.
 func WithPrior(p *Prior) Option {
 	return option{id: optPrior, restore: true, run: func(c *runConfig) error {
 		c.prior, c.newPrior = p, false
@@ -16,12 +16,13 @@ func WithPrior(p *Prior) Option {
 	}}
 }
 
-// WithNewPrior has [Restore] and [RestoreJournal], which alone take it, go on with another prior than the run began with,
-// such as one learned again from more tasks. The log stays as it is, with all open trials. What is computed from it, as by
-// [Optimizer.Explain] and [Optimizer.Calibration], is what it would have been with p. From then on p is the run's prior: a
-// [Optimizer.Snapshot] is restored [WithPrior], and begins the run's next journal, as RestoreJournal goes on writing none
-// that names another prior. It fails with [ErrPriorMismatch] if the run had no prior or p is of another space, direction
-// or sign of values, and with [ErrOption] if p does not know the run's descriptors ([WithContext]).
+// WithNewPrior has [Restore] and [RestoreJournal], which alone take it, go on with another prior than the run began
+// with, such as one learned again from more tasks. The log stays as it is, with all open trials. What is computed
+// from it, as by [Optimizer.Explain] and [Optimizer.Calibration], is what it would have been with p. From then on p
+// is the run's prior: restore later snapshots with [WithPrior] of p. RestoreJournal does not go on writing a journal
+// that names another prior; begin a new one with [Optimizer.Snapshot]. It fails with [ErrPriorMismatch] if the run
+// had no prior or p is of another space, direction or sign of values, and with [ErrOption] if p does not know the
+// run's descriptors ([WithContext]).
 func WithNewPrior(p *Prior) Option {
 	return option{id: optNewPrior, restore: true, run: func(c *runConfig) error {
 		c.prior, c.newPrior = p, true
@@ -29,7 +30,8 @@ func WithNewPrior(p *Prior) Option {
 	}}
 }
 
-// WithSurrogate replaces the model the optimiser consults.
+// WithSurrogate replaces the model that the optimiser consults by s, which no other run may use. It contradicts
+// [WithPrior], [WithKernel] and [WithNoiseVariance].
 func WithSurrogate(s Surrogate) Option {
 	return option{id: optSurrogate, restore: true, run: func(c *runConfig) error {
 		c.surrogate = s
@@ -37,19 +39,19 @@ func WithSurrogate(s Surrogate) Option {
 	}}
 }
 
-// WithAcquisition sets how the next point is chosen; the default is [EI], which for the hierarchical prior is the
-// expected improvement over all its hypotheses; before the first value that prior asks for the largest mean, whatever
-// is set. Any [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your own can be stored in a
-// snapshot or journal if it is known to [acq.Register].
+// WithAcquisition sets how the next point is chosen. The default is [EI]; for the hierarchical prior that is the
+// expected improvement over all its hypotheses. Before the first value that prior asks for the largest mean, whatever
+// is set. Any [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your own can be stored in
+// a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
 	return option{id: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
 }
 
-// WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled
-// units: of values after the y policy, for the hierarchical prior of the past tasks' scaled values.
-// By default it is [Prior.NoiseVariance], but for the hypothesis of no transfer beside a noisy past; where points are
-// measured again up to a thousand times as much, and the tasks' variance, if their values show it; and fitted where there
-// is no prior or one of fewer values than the run. Variances given with single observations win.
+// WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled units: of values after
+// the y policy, for the hierarchical prior of the past tasks' scaled values. Variances given with single observations
+// win. By default a run with a prior takes [Prior.NoiseVariance]; beside a noisy past, no transfer may have less.
+// Where points are measured again and their values show it, the run takes up to a thousand times as much, at most the
+// tasks' variance. A run without a prior, or with more values than its past, fits the noise variance.
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		c.noise = v
@@ -67,19 +69,19 @@ func WithInitial(n int) Option {
 }
 
 // WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on where it stopped.
-// [Optimizer.Report] then advises to stop as soon as going on promises less improvement a step than the trial did when
-// it began, and Ask comes back to the point when that has become the best thing to do, by a [Trial] that Resumes
-// another and goes on with its steps. Who has lost a checkpoint may start anew, from the first step, as its reports show:
-// what was lost is then no part of what the evaluation cost ([AsCost]).
+// [Optimizer.Report] then advises to stop as soon as going on promises less improvement a step than the trial did
+// when it began. Ask comes back to the point when that has become the best thing to do, by a [Trial] that Resumes
+// another and goes on with its steps. If the checkpoint is lost, the evaluation may start anew, from the first step,
+// as its reports show: what was lost is then no part of its cost ([AsCost]).
 func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }
 
-// WithCandidateCounts sets how many candidates of a parameter space are scored at each Ask: sobol points
-// spread over the space and local ones around the best point told, from which half of the numbers and about
-// one of the choices move, which numbers of two or three values are here. The default is 1,000 and 200. A sixteenth
-// of either is new at each Ask, and all local ones are where another point has become the best. Finite spaces score
-// all their candidates.
+// WithCandidateCounts sets how many candidates of a parameter space each Ask scores: sobol points spread over the
+// space and local ones around the best point told. The default is 1,000 and 200. A local point differs from the best
+// in half of the numbers and in about one of the choices, among which numbers of two or three values count. A
+// sixteenth of either kind is new at each Ask; all local ones are new where another point has become the best. Finite
+// spaces, and discrete ones of up to 2,000 points, score all their points.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local

@@ -10,13 +10,14 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
-// Outputs are values that an evaluation brought beside the objective, by name, in the user's
-// units, told with its value or its failure:
+// Outputs are values that an evaluation brought beside the objective, by name, in the user's units, told with its
+// value or its failure:
 //
 //	err = opt.Tell(trial.ID, size, cmbo.Outputs{"seconds": s})
 //
-// Names must be those declared by [WithOutput], and all of them unless they are [Optional];
-// else the call fails with [ErrOutput], or with [ErrNotFinite].
+// Names must be declared by [WithOutput]. With a value all must be there that are not [Optional], with a failure or a
+// stop only a cost. Else the call fails with [ErrOutput], as for a cost that is not positive; values that are not
+// finite are [ErrNotFinite].
 type Outputs map[string]float64
 
 func (v Outputs) applyObservation(e *runlog.Event) error {
@@ -100,7 +101,7 @@ type Violation struct {
 	Output string
 	// Value is the one told, and Limit the one that it is beyond.
 	Value, Limit float64
-	// Missing says that no value was told, so that the limits are not known to hold: Value and Limit are 0.
+	// Missing says that no value was told, so that the output is not known to hold its limits: Value and Limit are 0.
 	Missing bool
 }
 
@@ -118,11 +119,11 @@ func (v Violation) String() string {
 
 func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
-// Violations returns the limits that the observation does not hold, in the order of the
-// outputs' names: none, and nil, if it is feasible.
+// Violations returns the limits that the observation does not hold, in the order of the outputs' names; nil if it is
+// feasible.
 func (o Observation) Violations() []Violation { return slices.Clone(o.violations) }
 
-// Outputs returns the names of the outputs that past tasks have, sorted: those of which the prior knows something.
+// Outputs returns the names of the outputs of which the prior knows something, those of past tasks, sorted.
 func (p *Prior) Outputs() []string {
 	var names []string
 	for _, o := range p.outputs {

@@ -808,7 +808,7 @@ func TestPriorOutputs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, bare.Outputs())
 	k := kernel.Scale(0.7, kernel.Matern52(0.2, 0.3))
-	given, err := Learn(ctx, s, tasks[:2], WithPriorKernel(k))
+	given, err := Learn(ctx, s, tasks[:2], WithKernel(k))
 	require.NoError(t, err)
 	assert.Equal(t, k, given.output("seconds").model.Settings().Kernel)
 	none := encode(without)
@@ -923,7 +923,15 @@ func TestOutputsExplained(t *testing.T) {
 			fs := c.Outputs["seconds"].Forecasts
 			require.Len(t, fs, 12)
 			unit := o.config.prior.output("seconds").warp.Unit
-			assert.Positive(t, unit)
+			least := math.Inf(1)
+			for _, task := range o.config.prior.Tasks() {
+				for _, v := range task.Outputs["seconds"] {
+					if v < least { // which no NaN is
+						least = v
+					}
+				}
+			}
+			assert.InEpsilon(t, least/1024, unit, 1e-9, "the unit that Calibration.Outputs names")
 			for i, ob := range o.Observations() {
 				assert.Equal(t, math.Asinh(ob.Outputs["seconds"]/unit), fs[i].Y)
 			}

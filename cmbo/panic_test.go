@@ -89,7 +89,7 @@ func TestPanicsChangeNothing(t *testing.T) {
 	require.NoError(t, err)
 	f := new(fuse)
 	k := fusedKernel{foreign{0.5}, f}
-	prior := learn(t, box, family(4, 6), append(slices.Clip(smallSets), cmbo.WithPriorKernel(k))...)
+	prior := learn(t, box, family(4, 6), append(slices.Clip(smallSets), cmbo.WithKernel(k))...)
 	known := learn(t, box, family(4, 6), smallSets...)
 	small := cmbo.WithCandidateCounts(12, 4)
 	cost := cmbo.WithCost(func(x []float64) float64 { f.call(); return 1 + x[0] })
@@ -100,8 +100,8 @@ func TestPanicsChangeNothing(t *testing.T) {
 	}{
 		"surrogate list": {list, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f})}, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f})}},
 		"surrogate box":  {box, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f}), small}, []cmbo.Option{cmbo.WithSurrogate(fusedSurrogate{f})}},
-		"kernel list":    {list, []cmbo.Option{cmbo.WithPriorKernel(k), cmbo.WithInitial(1)}, []cmbo.Option{cmbo.WithPriorKernel(k)}},
-		"kernel box":     {box, []cmbo.Option{cmbo.WithPriorKernel(k), cmbo.WithInitial(1), small}, []cmbo.Option{cmbo.WithPriorKernel(k)}},
+		"kernel list":    {list, []cmbo.Option{cmbo.WithKernel(k), cmbo.WithInitial(1)}, []cmbo.Option{cmbo.WithKernel(k)}},
+		"kernel box":     {box, []cmbo.Option{cmbo.WithKernel(k), cmbo.WithInitial(1), small}, []cmbo.Option{cmbo.WithKernel(k)}},
 		"cost":           {list, []cmbo.Option{cost, cmbo.WithInitial(1), cmbo.WithBudget(100)}, []cmbo.Option{cost}},
 		"prior list":     {list, []cmbo.Option{cmbo.WithPrior(prior)}, nil},
 		"prior box":      {box, []cmbo.Option{cmbo.WithPrior(prior), small}, nil},
@@ -220,7 +220,7 @@ func TestLearnReportsPanics(t *testing.T) {
 	for _, workers := range []int{1, 3} {
 		f := new(fuse)
 		k := fusedKernel{foreign{0.5}, f}
-		opts := append(slices.Clip(smallSets), cmbo.WithParallelism(workers), cmbo.WithPriorKernel(k))
+		opts := append(slices.Clip(smallSets), cmbo.WithParallelism(workers), cmbo.WithKernel(k))
 		want := learn(t, list, family(5, 6), opts...)
 		total := f.calls.Load()
 		named := 0
@@ -287,9 +287,9 @@ func TestWhoseKernel(t *testing.T) {
 	list, _ := grid(t, 4)
 	f := new(fuse)
 	for _, call := range []func(kernel.Kernel) error{
-		func(k kernel.Kernel) error { _, err := cmbo.New(list, cmbo.WithPriorKernel(k)); return err },
+		func(k kernel.Kernel) error { _, err := cmbo.New(list, cmbo.WithKernel(k)); return err },
 		func(k kernel.Kernel) error {
-			_, err := cmbo.Learn(ctx, list, family(2, 5), cmbo.WithPriorKernel(k))
+			_, err := cmbo.Learn(ctx, list, family(2, 5), cmbo.WithKernel(k))
 			return err
 		},
 	} {

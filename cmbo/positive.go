@@ -9,15 +9,13 @@ import (
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
-// WithPositiveValues says that all values, of the past tasks and of the new one, are above 0,
-// as times, costs and counts are: models see logarithms, hold values for lognormal
-// ([Quantiles]) and say nothing that is 0 or less. A value that is not positive is refused with
-// [ErrNotFinite]. Outputs are not concerned.
+// WithPositiveValues says that all values, of the past tasks and of the new one, are above 0, as times, costs and
+// counts are. Models then see logarithms, hold values for lognormal ([Quantiles]) and predict nothing that is 0 or
+// less. A value that is not positive is refused with [ErrNotFinite]. Outputs are not concerned.
 //
-// What is proposed has the largest expected improvement of the logarithm. Noise variances are
-// in squared units of the value ([WithNoise]), and count as small beside its square. New takes
-// the option from its prior, and fails with [ErrPriorMismatch] where that was learned without.
-// A [Surrogate] finds logarithms in [Data].
+// What is proposed has the largest expected improvement of the logarithm. Noise variances are in squared units of the
+// value ([WithNoise]), and count as small beside its square. New takes the option from its prior, and fails with
+// [ErrPriorMismatch] where that was learned without. A [Surrogate] finds logarithms in [Data].
 func WithPositiveValues() SharedOption {
 	return shared("WithPositiveValues", func(c *sharedConfig) error { c.positive = true; return nil })
 }

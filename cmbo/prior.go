@@ -14,8 +14,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what [Learn] has learned from past tasks for use in new ones. It is immutable and safe
-// to share between any number of optimisers and goroutines.
+// A Prior is what [Learn] has learned from past tasks for use in new ones. It is immutable and safe to share between
+// any number of optimisers and goroutines. Learn and its like make it: of a zero Prior, calls that return an error
+// fail with [ErrOption], others find nothing.
 type Prior struct {
 	config *learnConfig // what it was learned with
 	space  *Space       // the parameters; candidates are not kept
@@ -62,21 +63,23 @@ type lazyDigest struct {
 
 // LearnReport says what learning found in the tasks.
 type LearnReport struct {
-	// Common is the share of the variance of the tasks' values that all of them have in common, by their likelihood:
-	// .54 of what is no noise, no opinion, where there is one task; 0 of tasks that a [Learner] does not hold.
+	// Common is the share of the variance of the tasks' values that all of them have in common, by their likelihood. One
+	// task alone does not show it: Common is then .54 of what is not noise. It is 0 of more tasks than a [Learner]
+	// keeps.
 	Common float64
 	// Noise is the share that no function of the parameters has: noise, what a parameter that was not recorded decided,
-	// or values beside the wrong points. Where it is most of the variance the past has little to say. It is a tenth or so
-	// at most where all tasks have fewer than eight values, or than two a coordinate and together than eight a coordinate.
+	// or values beside the wrong points. If it is most of the variance, the past has little to say. It is a tenth or so
+	// at most where values are too few to show it: where all tasks have fewer than eight, or fewer than two a coordinate
+	// and together fewer than eight a coordinate.
 	Noise float64
-	// Drawn is by how much the population's moments are drawn from what EM found to those of a process of which that
-	// share is common to all: 12/(12 + n) of n tasks, so that few say no more of how tasks differ than they show.
-	Drawn float64
+	// Shrinkage is by how much the population's moments are shrunk from what EM found to those of a process of which
+	// Common is common to all: 12/(12 + n) for n tasks, since few show little of how tasks differ; 0 where Common is.
+	Shrinkage float64
 }
 
 // String says it in words.
 func (r LearnReport) String() string {
-	words, of := "what the tasks have in common was not asked", " of the variance of their values"
+	words, of := "what the tasks have in common was not estimated", " of the variance of their values"
 	if r.Common > 0 {
 		words, of = fmt.Sprintf("in common to all tasks: %.0f %%%s", 100*r.Common, of), ""
 	}
@@ -87,30 +90,38 @@ func (r LearnReport) String() string {
 }
 
 // Minimizes reports whether smaller values are better.
-func (p *Prior) Minimizes() bool { return p.config.minimize }
+func (p *Prior) Minimizes() bool { return p.config != nil && p.config.minimize }
 
-// PositiveValues reports whether it was learned with [WithPositiveValues].
-func (p *Prior) PositiveValues() bool { return p.config.positive }
+// PositiveValues reports whether the prior was learned with [WithPositiveValues].
+func (p *Prior) PositiveValues() bool { return p.config != nil && p.config.positive }
 
-// NumTasks returns the number of tasks learned from, of which the prior keeps a sample
-// where they were more than [Learn] holds: [Prior.Tasks] returns the sample.
-func (p *Prior) NumTasks() int { return int(p.learned.Total()) }
+// NumTasks returns the number of tasks learned from. Of more than 1,000 the prior keeps a sample: see [Prior.Tasks].
+func (p *Prior) NumTasks() int { return int(learned(p, (*hierarchy.Model).Total)) }
 
 // NoiseVariance returns the noise variance in scaled units that all tasks share: see [WithNoiseVariance].
-func (p *Prior) NoiseVariance() float64 { return p.learned.Base().NoiseVariance }
+func (p *Prior) NoiseVariance() float64 { return learned(p, (*hierarchy.Model).Base).NoiseVariance }
 
 // Report says what learning found.
 func (p *Prior) Report() LearnReport {
-	common, drawn := p.learned.SharedMean()
-	noise := p.learned.NoiseShare()
-	return LearnReport{Common: common * (1 - noise), Noise: noise, Drawn: drawn}
+	return learned(p, func(m *hierarchy.Model) LearnReport {
+		common, shrinkage := m.SharedMean()
+		noise := m.NoiseShare()
+		return LearnReport{Common: common * (1 - noise), Noise: noise, Shrinkage: shrinkage}
+	})
 }
 
-// Reindex returns the prior for optimisers over a finite space, with the candidates carried to
-// its index set, as New does by itself: who starts many optimisers over one space does it once.
-// The result shares what it can with p. It fails with [ErrPriorMismatch] if the parameters
-// differ, with [ErrNumerical], or with ctx.Err(), and takes O(N (I + C)) time for N candidates
-// and I index points.
+// learned returns what of says of what p has learned, and zero for a zero Prior.
+func learned[T any](p *Prior, of func(*hierarchy.Model) T) (zero T) {
+	if p.made() != nil {
+		return zero
+	}
+	return of(p.learned.Model)
+}
+
+// Reindex returns the prior for optimisers over a finite space, with the space's candidates carried to the index set.
+// New does so by itself; a program that starts many optimisers over one space does it once. The result shares what it
+// can with p, and is p for a parameter space. It fails with [ErrPriorMismatch] if the parameters differ, with
+// [ErrNumerical], or with ctx.Err(), and takes O(N I) time for N candidates and I index points.
 func (p *Prior) Reindex(ctx context.Context, space *Space) (*Prior, error) {
 	return called(ctx, p.made(), func() (*Prior, error) { return p.reindex(ctx, space, 0) })
 }
@@ -143,10 +154,10 @@ func otherParams(prior, run *Space) error {
 	return e
 }
 
-// Tasks returns the tasks of the prior: their points, with the parameters, and outputs to rounding,
-// and their values as they were told. Tasks of failures alone come last, without the
-// descriptors ([Task.Context]) that they had, of which a prior makes no use. They have no options:
-// a Learn of them needs [WithMinimize] and others again, and a [Learner] adds a task without.
+// Tasks returns the tasks that the prior keeps: their points, with the parameters, and outputs to rounding, and their
+// values as they were told. Tasks of failures alone come last, without their descriptors ([Task.Context]), of which a
+// prior makes no use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds
+// a task without that.
 func (p *Prior) Tasks() []Task {
 	tasks := make([]Task, len(p.told))
 	byID := make(map[string]int, len(tasks))

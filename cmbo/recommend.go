@@ -13,19 +13,19 @@ import (
 
 // A Recommendation says which of the points evaluated to use, where values are noisy.
 type Recommendation struct {
-	// X is the point; nil before the first value, or as long as none holds the limits of all outputs.
+	// X is the point; nil before the first value, and while no point holds the limits of all outputs.
 	X []float64
-	// Mean and SD are what the model makes of the noise-free objective there, in the user's units, NaN before the values
-	// have a scale, and Values is the number of values told of it. Noise that is not given ([WithNoise]) is that of past
-	// tasks, of which a few rows, as a run's own few without a prior, mostly show too little: SD is too small then unless
-	// points were measured again ([Optimizer.Enqueue]), which shows up to a thousand times as much, and the tasks' variance.
+	// Mean and SD are the model's mean and standard deviation of the noise-free objective at X, in the user's units, NaN
+	// before the values have a scale; Values is the number of values told there. SD is too small if the noise is not
+	// given ([WithNoise]) and few rows, of past tasks or of a run without a prior, show too little of it. Measuring
+	// points again ([Optimizer.Enqueue]) shows up to a thousand times as much noise, up to the tasks' variance.
 	Mean, SD float64
 	Values   int
-	// Quantiles are those of the same as Mean and SD; NaN likewise.
+	// Quantiles are those of the noise-free objective at X; NaN where Mean is.
 	Quantiles Quantiles
-	// Again is the point evaluated of which one value more is expected to raise the mean of what is recommended most,
-	// and Gain by how much; nil and 0 if there is one point alone. Where Gain is more than what [Outlook] expects of a
-	// new point, and than what an evaluation costs, evaluate it again: see [Optimizer.Enqueue].
+	// Again is the evaluated point at which one value more is expected to raise the mean of the point recommended most,
+	// and Gain by how much, in the user's units; nil and 0 with a single point, or while Mean is NaN. Evaluate it again
+	// ([Optimizer.Enqueue]) if Gain is more than [Outlook] expects of a new point, and more than an evaluation costs.
 	Again []float64
 	Gain  float64
 
@@ -52,12 +52,14 @@ func (r Recommendation) String() string {
 	return s
 }
 
-// Recommend returns the point to use in the end: of the evaluated points whose mean outputs hold all limits, the one of
-// the best predicted mean. The point of the best value would, under noise, be the luckiest one. Without [WithNoise] half
-// of the noise variance may be a deviation of the point's own: of what k values there deviate from the mean, k/(k+1)
-// counts for the point in the choice, and 1/(k+1) of that half is part of SD and Quantiles. Gain takes points for
-// independent of each other. Recommend takes the time of [Optimizer.Predict] for each point, changes no proposal, returns
-// the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
+// Recommend returns the point to use in the end: of the evaluated points whose mean outputs hold all limits, the one
+// of the best predicted mean. The point of the best value would, under noise, be the luckiest one.
+//
+// Without [WithNoise] half of the noise variance may be a deviation of the point's own, which the model cannot
+// follow. Of the mean deviation of k values there, the choice therefore counts k/(k+1) for the point, and SD and
+// Quantiles include 1/(k+1) of that half. Gain takes points for independent of each other. Recommend takes the time
+// of [Optimizer.Predict] for each point, changes no proposal, returns the same after [Restore], and fails with
+// [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()

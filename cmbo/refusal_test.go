@@ -263,4 +263,10 @@ func TestNilContext(t *testing.T) {
 	}
 	require.Len(t, o.Open(), 1)
 	require.Empty(t, zero.Tasks())
+	require.Nil(t, zero.Space())
+	require.Empty(t, zero.Outputs())
+	require.Zero(t, zero.Report())
+	require.Zero(t, zero.NumTasks())
+	require.Zero(t, zero.NoiseVariance())
+	require.False(t, zero.Minimizes() || zero.PositiveValues())
 }

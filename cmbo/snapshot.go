@@ -46,9 +46,9 @@ type snapshotOptions struct {
 }
 
 // Snapshot writes the state of the optimiser, at any moment: one line of JSON with the space, the options by name,
-// the digest of the prior and the log of events that [Optimizer] names, data alone, which any machine and any
-// release that has its format can read. It fails if w does, or with [ErrOption] if the prior cannot be encoded or
-// the acquisition has no name that [ParseAcquisition] reads.
+// the digest of the prior and the log of events that [Optimizer] names. It is data alone, which any machine and any
+// release that has its format can read. It fails if w does, or with [ErrOption] if the prior cannot be encoded or the
+// acquisition has no name that [ParseAcquisition] reads.
 func (o *Optimizer) Snapshot(w io.Writer) error {
 	return guard(func() error {
 		if err := cmp.Or(o.made(), checkWriter(w)); err != nil {
@@ -119,13 +119,13 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 }
 
 // Restore makes the optimiser that a snapshot was taken of: in the same build the next proposals are, bit for bit,
-// those of a process that never stopped. The caller gives again the parts that a snapshot only names ([WithPrior], or
-// [WithNewPrior] for another one, [WithSurrogate], [WithPriorKernel] for kernels from outside package kernel,
-// [WithCost]); [WithParallelism] and [WithJournal] are free, and no other option is taken.
+// those of a process that never stopped. The caller gives again the parts that a snapshot only names: [WithPrior], or
+// [WithNewPrior] for another one, [WithSurrogate], [WithKernel] for kernels from outside package kernel,
+// [WithCost]. [WithParallelism] and [WithJournal] may be given, no other option.
 //
-// It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with
-// [ErrCorrupt] for a truncated or damaged one, with [ErrPriorMismatch] if the prior is another
-// or missing, and with [ErrOption]. [Optimizer.LastStep] knows nothing until the next proposal.
+// It reads to the end of r and fails with [ErrVersion] for a snapshot of another format, with [ErrCorrupt] for a
+// truncated or damaged one, with [ErrPriorMismatch] if the prior is another or missing, and with [ErrOption].
+// [Optimizer.LastStep] knows nothing until the next proposal.
 func Restore(r io.Reader, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
 		b, err := readAll(r, math.MaxInt64)

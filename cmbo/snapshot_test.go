@@ -53,8 +53,8 @@ func kits(t testing.TB) []kit {
 	add("default by rank", box, []cmbo.Option{cmbo.WithPrior(ranks), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.UCB(2))}, cmbo.WithPrior(ranks))
 	add("plain list", list, []cmbo.Option{cmbo.WithSeed(5), cmbo.WithInitial(2), cmbo.WithAcquisition(cmbo.PI()), cmbo.WithYPolicy(cmbo.MinMax)})
 	add("plain mixed", mixed, []cmbo.Option{cmbo.WithMinimize(), cmbo.WithCandidateCounts(20, 6)})
-	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithPriorKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})
-	add("foreign kernel", box, []cmbo.Option{cmbo.WithPriorKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6)}, cmbo.WithPriorKernel(foreign{0.5}))
+	add("plain ARD kernel", box, []cmbo.Option{cmbo.WithKernel(kernel.Scale(1, kernel.Matern52(0.3, 0.4))), cmbo.WithCandidateCounts(20, 6), cmbo.WithAcquisition(cmbo.MaxValuePI())})
+	add("foreign kernel", box, []cmbo.Option{cmbo.WithKernel(foreign{0.5}), cmbo.WithCandidateCounts(20, 6)}, cmbo.WithKernel(foreign{0.5}))
 	add("small discrete", small, []cmbo.Option{cmbo.WithInitial(3)})
 	limits := []cmbo.Option{cmbo.WithOutput("seconds", cmbo.AtMost(1.5)), cmbo.WithOutput("parts", cmbo.AtLeast(0.2), cmbo.Optional()), cmbo.WithOutput("kept")}
 	tasks := family(5, 10)
@@ -380,7 +380,7 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 	p, q := learn(t, list, family(4, 10), smallSets...), learn(t, list, family(5, 10), smallSets...)
 	withPrior := snapshot(t, newOptimizer(t, list, cmbo.WithPrior(p)))
 	plain := snapshot(t, newOptimizer(t, list))
-	withForeign := snapshot(t, newOptimizer(t, list, cmbo.WithPriorKernel(foreign{1})))
+	withForeign := snapshot(t, newOptimizer(t, list, cmbo.WithKernel(foreign{1})))
 	withSurrogate := snapshot(t, newOptimizer(t, list, cmbo.WithSurrogate(flat{})))
 	for name, tt := range map[string]struct {
 		b    []byte
@@ -392,9 +392,9 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 		"prior for plain":   {plain, []cmbo.Option{cmbo.WithPrior(p)}, cmbo.ErrPriorMismatch},
 		"seed":              {plain, []cmbo.Option{cmbo.WithSeed(3)}, cmbo.ErrOption},
 		"acquisition":       {plain, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(1))}, cmbo.ErrOption},
-		"kernel":            {plain, []cmbo.Option{cmbo.WithPriorKernel(kernel.Matern32(1))}, cmbo.ErrOption},
+		"kernel":            {plain, []cmbo.Option{cmbo.WithKernel(kernel.Matern32(1))}, cmbo.ErrOption},
 		"no foreign kernel": {withForeign, nil, cmbo.ErrOption},
-		"other kernel":      {withForeign, []cmbo.Option{cmbo.WithPriorKernel(kernel.Matern32(1))}, cmbo.ErrOption},
+		"other kernel":      {withForeign, []cmbo.Option{cmbo.WithKernel(kernel.Matern32(1))}, cmbo.ErrOption},
 		"no surrogate":      {withSurrogate, nil, cmbo.ErrOption},
 		"surrogate":         {plain, []cmbo.Option{cmbo.WithSurrogate(flat{})}, cmbo.ErrOption},
 		"nil":               {plain, []cmbo.Option{nil}, cmbo.ErrOption},
@@ -410,7 +410,7 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 	}{
 		{withPrior, []cmbo.Option{cmbo.WithPrior(p), cmbo.WithParallelism(2)}},
 		{plain, nil},
-		{withForeign, []cmbo.Option{cmbo.WithPriorKernel(foreign{1})}},
+		{withForeign, []cmbo.Option{cmbo.WithKernel(foreign{1})}},
 		{withSurrogate, []cmbo.Option{cmbo.WithSurrogate(flat{})}},
 	} {
 		o, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)

@@ -50,8 +50,7 @@ func SpaceOf(cfg any) (*Space, error) { return space.Of(cfg) }
 // UnitCube returns the space of dim anonymous coordinates in [0, 1].
 func UnitCube(dim int) (*Space, error) { return space.UnitCube(dim) }
 
-// Candidates returns a finite space: exactly the given rows, whose coordinates lie in
-// [0, 1]. The rows are copied.
+// Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1]: see [space.Candidates].
 func Candidates(rows [][]float64) (*Space, error) { return space.Candidates(rows) }
 
 // Float is a real parameter in [lo, hi], lo < hi; [space.Param.WithStep] gives it a step.

@@ -33,16 +33,16 @@ type Binder interface {
 	Bind(ctx context.Context, candidates *linalg.Dense) error
 }
 
-// A Scorer is a [Surrogate] with an acquisition of its own. Score writes a score for each row of x,
-// the largest being proposed; f is the acquisition the optimiser would have used and best the best
-// value told so far, in scaled units, NaN before the first.
+// A Scorer is a [Surrogate] with an acquisition of its own. Score writes a score for each row of x, the largest being
+// proposed. f is the acquisition that the optimiser would have used, and best, in scaled units, the largest of the
+// values to improve on ([acq.Proposal]), NaN before the first.
 type Scorer interface {
 	Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, best float64) error
 }
 
-// A Criterion is a [Scorer] that says what its scores are; those of another Scorer are taken for
-// values of a criterion of its own without a name. Where failures are known scores are multiplied
-// by a probability, and how depends on the acquisition: see [Step].
+// A Criterion is a [Scorer] that says what its scores are. Those of another Scorer are taken for values of a
+// criterion of its own without a name. Where failures are known scores are multiplied by a probability, and how
+// depends on the acquisition: see [Step].
 type Criterion interface {
 	Scorer
 	// Criterion names what the latest Score used in place of the acquisition it was
@@ -50,24 +50,21 @@ type Criterion interface {
 	Criterion() string
 }
 
-// A Mixture is a [Surrogate] that weighs hypotheses on the new task, those of past tasks
-// among them: what [Optimizer.Transfer] tells is what it says, and [Check] asks it which
-// tasks mislead. Where one of them is no transfer there is a verdict.
+// A Mixture is a [Surrogate] that weighs hypotheses on the new task, those of past tasks among them.
+// [Optimizer.Transfer] reports them, with a verdict if one of them is no transfer; [Check] asks which tasks mislead.
 type Mixture interface {
 	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up
 	// to 1. The slice is the caller's.
 	Hypotheses() []Hypothesis
-	// PriorMean returns what past tasks in common expect of the points of Data.X before their values, in any unit; nil
-	// for nothing. By it a past is not called misleading that ranks points as their values do, or, in a run that came
-	// to good values soon, the better half of them, or all of them upside down: see [TransferUnclear].
+	// PriorMean returns what past tasks together expect at the points of Data.X before their values, in any unit; nil
+	// for nothing. The verdict goes by it where the past ranks points as their values do: see [TransferUnclear].
 	PriorMean() []float64
-	// TaskMeans returns past tasks, by their IDs, with what each expects at the rows of
-	// x, in any unit; nil where tasks are not known one by one.
+	// TaskMeans returns the IDs of past tasks, with what each task expects at the rows of x, in any unit; nil where
+	// tasks are not known one by one.
 	TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error)
 }
 
-// A NoiseEstimator is a [Surrogate] that knows the noise variance of
-// measurements whose own is not given, in scaled units.
+// A NoiseEstimator is a [Surrogate] that knows the noise variance, in scaled units, of measurements told without one.
 type NoiseEstimator interface {
 	NoiseVariance() float64
 }
@@ -99,8 +96,8 @@ type Weigher interface {
 	Weights() []float64
 }
 
-// A MaxValueEstimator is a [Surrogate] that can tell, in scaled units, how large
-// the objective becomes before any data are known: see [MaxValuePI].
+// A MaxValueEstimator is a [Surrogate] that estimates, before any value is told, the largest value of the objective,
+// in scaled units: see [MaxValuePI].
 type MaxValueEstimator interface {
 	MaxValue() float64
 }

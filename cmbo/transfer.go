@@ -31,7 +31,7 @@ var levelNames = [...]string{"no transfer", "population", "cluster"}
 // String returns "no transfer", "population" or "cluster".
 func (l Level) String() string { return names.Of(levelNames[:], int(l), "Level") }
 
-// A Hypothesis is one on what the new task is like, with its mass.
+// A Hypothesis says what the new task may be like, and how probable that is.
 type Hypothesis struct {
 	Level Level
 	// Cluster is the ID of the cluster, -1 at other levels.
@@ -41,8 +41,8 @@ type Hypothesis struct {
 	// Mass is the posterior probability of the hypothesis, or the weight of the
 	// prototype; those of all add up to 1.
 	Mass float64
-	// Reversed is the part of Mass under which the hypothesis holds upside down: where
-	// values were high they are low.
+	// Reversed is the part of Mass under which the hypothesis holds upside down: where values were high they are low. At
+	// LevelNone it means nothing.
 	Reversed float64
 }
 
@@ -86,11 +86,11 @@ const (
 	TransferTooEarly
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
-	// TransferUnclear: more than 25 % and less than 90 %, or the past was of use nevertheless. Either
-	// the population ranks the evaluated points as their values do; or it so ranks their better half, or
-	// all of them upside down, and the run came to good values sooner than chance: its regrets up to
-	// each value add up to less than 1/1.3 of those of points drawn at random, if each of these had the
-	// value of the nearest evaluated point.
+	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
+	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of
+	// them upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each
+	// value is less than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest
+	// evaluated point.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -120,19 +120,18 @@ func (v Verdict) String() string { return names.Of(verdictNames[:], int(v), "Ver
 // Transfer says what the run has found out about the worth of the past.
 type Transfer struct {
 	Verdict Verdict
-	// Values is the number of values told, on which the masses are based.
+	// Values is the number of values told, from which the masses follow.
 	Values int
 	// Hypotheses are the hypotheses on the new task that the model weighs, largest first: no
 	// transfer and the population, or those of a [Mixture]. Nil without a prior.
 	Hypotheses []Hypothesis
-	// OtherUnits is the probability that the values lie out of all proportion to the past's, as
-	// values in other units do. Where they rank points as the past did, it is worth no less.
+	// OtherUnits is the probability that the values are out of all proportion to the past's, as values in other units
+	// are. If they rank points as the past did, the past is worth no less.
 	OtherUnits float64
-	// Outputs says the same of the model of each output with a limit, and of the cost, by name; nil if
-	// there is none.
+	// Outputs holds the same for the model of each output with a limit, and of the cost, by name; nil if there is none.
 	Outputs map[string]Transfer
-	// Relation says what descriptors are worth in a run [WithContext]: of an output what they
-	// say of the level of its values, or else of their shape; nil in other runs.
+	// Relation says what descriptors are worth in a run [WithContext]: for an output what they say of the level of its
+	// values, or else of their shape; nil in other runs.
 	Relation *Relation
 
 	others []string // of an output that no past task has: those that they have
@@ -142,8 +141,8 @@ type Transfer struct {
 	sooner bool     // the run came to good values sooner than chance does
 }
 
-// Mass returns the mass of a level, and the part of it under which the past holds
-// upside down. A draft of no past task has no such part that means anything.
+// Mass returns the mass of a level, and the part of it under which the past holds upside down, which means nothing
+// for LevelNone.
 func (t Transfer) Mass(l Level) (mass, reversed float64) {
 	for _, s := range t.Hypotheses {
 		if s.Level == l {
@@ -217,9 +216,9 @@ func (t Transfer) verdictWords() string {
 			"that of %s", t.Hypotheses[0])
 	case TransferTooEarly:
 		if t.Values >= verdictValues {
-			return fmt.Sprintf("too early to tell: all of %d values are equal", t.Values)
+			return fmt.Sprintf("too early to tell whether the past helps: all of %d values are equal", t.Values)
 		}
-		return fmt.Sprintf("too early to tell: %d of %d values", t.Values, verdictValues)
+		return fmt.Sprintf("too early to tell whether the past helps: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
 		largest := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
 		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*largest.Mass, largest.name())

@@ -99,7 +99,7 @@ func TestTransferVerdict(t *testing.T) {
 			prior := learn(t, space, c.past, cmbo.WithIndexPoints(80))
 			o := newOptimizer(t, space, cmbo.WithPrior(prior))
 			drive(t, o, c.f, 4)
-			require.Equal(t, "too early to tell: 4 of 5 values", transferOf(t, o).String())
+			require.Equal(t, "too early to tell whether the past helps: 4 of 5 values", transferOf(t, o).String())
 			drive(t, o, c.f, 40)
 			tr := transferOf(t, o)
 			require.Equal(t, c.verdict, tr.Verdict, "%v", tr.Hypotheses)

@@ -8,7 +8,7 @@ import (
 
 // A Trial is a point an [Optimizer] proposes for evaluation. It is plain data: the caller may keep or change it.
 type Trial struct {
-	// ID identifies the trial in Tell, TellFailed and Cancel: 1, 2, ... in the order of asking.
+	// ID identifies the trial in Tell, Report, Explain and their like: 1, 2, ... in the order of asking.
 	ID int
 	// Index is the row in the list of candidates, -1 in a parameter space.
 	Index int
@@ -21,8 +21,9 @@ type Trial struct {
 	space *Space
 }
 
-// Float returns the value of a float, integer or ordinal parameter. Float, Int, Choice
-// and Bool panic at the name of no such parameter; [Trial.Config] and [Trial.Into] do not.
+// Float returns the value of a float, integer or ordinal parameter. Float, Int, Choice and Bool panic if the space
+// has no parameter of their kind and that name, or no Optimizer made the trial; [Trial.Config] and [Trial.Into] do
+// not.
 func (t Trial) Float(name string) float64 { return t.point().Float(name) }
 
 // Int returns the value of an integer parameter or of an ordinal of whole numbers. It panics as [Trial.Float] does.
@@ -57,7 +58,8 @@ type Observation struct {
 	Y float64   // in the user's units
 	// NoiseVariance is the variance of the measurement's error in squared units of Y, 0 if it was not given.
 	NoiseVariance float64
-	// Outputs are what was told beside Y, nil for nothing; the cost is that of all trials of an evaluation: see [AsCost].
+	// Outputs are what was told beside Y, nil for nothing. The cost of an evaluation that was resumed is that of all its
+	// trials.
 	Outputs Outputs
 	// Trial is the ID of the trial that was told, 0 for an observation the optimiser did not propose.
 	Trial int

@@ -78,10 +78,10 @@ func TestTransferInWords(t *testing.T) {
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
-		{Transfer{Verdict: TransferTooEarly, Values: 3, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
-		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell whether the past helps: 3 of 5 values"},
+		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell whether the past helps: 3 of 5 values"},
 		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Hypotheses: shares(0.5, 0.5, 0, 0)},
-			"too early to tell: 3 of 5 values; the values lie out of all proportion to the past's: they may be in other units"},
+			"too early to tell whether the past helps: 3 of 5 values; the values lie out of all proportion to the past's: they may be in other units"},
 		{Transfer{Hypotheses: shares(0.5, 0.5, 0, 0)[1:2]}, "unknown: the model does not weigh the past against no transfer; the largest weight is that of what all tasks have in common 50 %"},
 	} {
 		require.Equal(t, tt.want, tt.of.String())
@@ -149,8 +149,9 @@ func TestRanked(t *testing.T) {
 
 // A report of learning says what the tasks have in common, and not that of tasks that nobody asked.
 func TestLearnReportInWords(t *testing.T) {
-	require.Equal(t, "in common to all tasks: 62 % of the variance of their values", LearnReport{Common: 0.62, Drawn: 0.48}.String())
-	require.Equal(t, "what the tasks have in common was not asked", LearnReport{}.String())
+	require.Equal(t, "in common to all tasks: 62 % of the variance of their values", LearnReport{Common: 0.62, Shrinkage: 0.48}.String())
+	require.Equal(t, "what the tasks have in common was not estimated", LearnReport{}.String())
+	require.Equal(t, "no descriptor is shown to be of use", Relation{}.String())
 }
 
 // TestRanksOutweighMasses: a past of little mass does not mislead if its mean ranks
@@ -176,7 +177,7 @@ func TestNoVerdictOnEqualValues(t *testing.T) {
 	m := consulted{Surrogate: weighing{mean: []float64{1, 2, 3, 4, 5}}}
 	got := m.transfer([]float64{7, 7, 7, 7, 7}, nil)
 	require.Equal(t, TransferTooEarly, got.Verdict)
-	require.Equal(t, "too early to tell: all of 5 values are equal", got.String())
+	require.Equal(t, "too early to tell whether the past helps: all of 5 values are equal", got.String())
 	require.NotEqual(t, TransferTooEarly, m.transfer([]float64{7, 7, 7, 7, 7.1}, nil).Verdict)
 }
 
@@ -286,8 +287,8 @@ func TestExplanationInWords(t *testing.T) {
 
 // TestNoiseInWords: much noise is told whether or not it was asked what tasks have in common.
 func TestNoiseInWords(t *testing.T) {
-	require.Equal(t, "what the tasks have in common was not asked", LearnReport{Noise: 0.5}.String())
-	require.Equal(t, "what the tasks have in common was not asked; 90 % of the variance of their values follow no parameter: noise, or values beside the wrong points",
+	require.Equal(t, "what the tasks have in common was not estimated", LearnReport{Noise: 0.5}.String())
+	require.Equal(t, "what the tasks have in common was not estimated; 90 % of the variance of their values follow no parameter: noise, or values beside the wrong points",
 		LearnReport{Noise: 0.9}.String())
 	require.Equal(t, "in common to all tasks: 8 % of the variance of their values; 90 % follow no parameter: noise, or values beside the wrong points",
 		LearnReport{Common: 0.08, Noise: 0.9}.String())

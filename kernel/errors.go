@@ -38,7 +38,7 @@ func (e *ParamCountError) Error() string {
 
 // DimensionError reports a kernel that is not made for points of a dimension.
 type DimensionError struct {
-	Kernel    string // the (part of the) kernel that is not, such as "Matern32"
+	Kernel    string // the kernel, or the part of it, such as "Matern32"
 	Got, Want int    // dimension of the points, number of lengths
 }
 

@@ -69,9 +69,8 @@ func (c *Cholesky) SolveLowerTo(dst, b *Dense) { c.solve("SolveLowerTo", dst, b,
 // SolveUpperTo makes dst the n×m matrix L⁻ᵀ·b. dst may be b or overlap it. n²·m operations.
 func (c *Cholesky) SolveUpperTo(dst, b *Dense) { c.solve("SolveUpperTo", dst, b, false, true) }
 
-// SolveLowerTransTo makes dst the m×n matrix (L⁻¹·b)ᵀ for an n×m matrix b: rows are
-// solutions, which saves a transposition to who goes on with Gram. dst must not
-// overlap b. n²·m operations; entries have the bits of [Cholesky.SolveLowerTo].
+// SolveLowerTransTo makes dst the m×n matrix (L⁻¹·b)ᵀ for an n×m matrix b: rows are solutions, as [Sym.Gram] takes
+// them. dst must not overlap b. n²·m operations; entries have the bits of [Cholesky.SolveLowerTo].
 func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 	n, m := c.l.rows, b.cols
 	if b.rows != n {

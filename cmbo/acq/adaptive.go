@@ -8,7 +8,8 @@ import (
 // A Proposal is what an [Adaptive] function may look at before it scores the candidates of one
 // proposal. Values are on the model's scale, larger being better.
 type Proposal struct {
-	// Told holds the values told so far.
+	// Told holds the values to improve on: those told so far that hold all limits, or, where noise variances were given
+	// with values, the model's means at their points.
 	Told []float64
 	// MaxValue is an estimate, made before any value was told, of the largest
 	// value there is; NaN if the model has none.

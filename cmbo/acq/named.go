@@ -39,8 +39,8 @@ func parameter(without Func, with func(v float64) Func) func(string) (Func, erro
 	}
 }
 
-// Validate asks a function about its parameters, if it has a method Validate: those of this
-// package reject what no score is of use with.
+// Validate returns what the method Validate of f says of its parameters, nil if f has none. Functions of this package
+// refuse parameters that are not finite, and a negative Beta.
 func Validate(f Func) error {
 	if v, ok := f.(interface{ Validate() error }); ok {
 		return v.Validate()

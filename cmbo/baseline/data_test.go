@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"context"
 	"errors"
 	"math"
 	"testing"
@@ -86,5 +87,10 @@ func TestOptionsAreValidated(t *testing.T) {
 	} {
 		_, err := newConfig(config{method: "test"}, []Option{o})
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
+	}
+	var none context.Context
+	for _, m := range Methods() {
+		_, err := m.Learn(none, nil, nil)
+		require.ErrorIs(t, err, cmbo.ErrOption, m.Name)
 	}
 }

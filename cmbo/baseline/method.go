@@ -101,6 +101,9 @@ type learnFunc[M Model] func(context.Context, *cmbo.Space, []cmbo.Task, ...Optio
 func learner[M Model](learn learnFunc[M],
 	more ...Option) func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (Model, error) {
 	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error) {
+		if ctx == nil {
+			return nil, optionErrorf("a nil context.Context")
+		}
 		m, err := learn(ctx, space, tasks, append(more[:len(more):len(more)], opts...)...)
 		if err != nil {
 			return nil, err

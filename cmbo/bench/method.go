@@ -19,7 +19,7 @@ type Method struct {
 	Name string
 	// Transfers reports whether the method learns from the past tasks.
 	Transfers bool
-	// Use says what the method does with the acquisition of a run, and so beside which ones its runs belong.
+	// Use says what the method does with the acquisition of a run: its runs are compared with those that use the same.
 	Use baseline.Use
 	// Clusters reports whether the method groups the past tasks.
 	Clusters bool

@@ -29,13 +29,14 @@ type Protocol struct {
 	Sources int `json:"sources,omitempty"`
 	// SourceRows is how many observations of each source are learned from.
 	SourceRows int `json:"source_rows"`
-	// Past is "" for the past tasks as they are, or what is done to their values: "negated", times −1, or "mirrored",
-	// turned over within the range of all, as errors are accuracies: they mislead; "shuffled", those of a task stand
-	// beside its points in another order: they say nothing; "penalized", what is not above the quantile of a tenth of
-	// its task becomes a penalty, a thousand times their range below them; "compressed", they are as [cmbo.Learn] sees
-	// them; for a target in other units "shifted", 50 of their mean range lower, "lower" and "higher", three of it,
-	// "small" and "large", a thirtieth and thirty times of each; "mixed", each has a unit of its own: a tenth to ten
-	// times its values, moved by up to three mean ranges.
+	// Past is "" for the past tasks as they are, or says what is done to their values.
+	//
+	// They mislead: "negated", times −1; "mirrored", turned over within the range of all, as errors are accuracies. They
+	// say nothing: "shuffled", those of a task stand beside its points in another order. They are in other units than
+	// the target's: "shifted", 50 of their mean range lower; "lower" and "higher", three of it; "small" and "large", a
+	// thirtieth and thirty times of each; "mixed", each task has a unit of its own, a tenth to ten times its values,
+	// moved by up to three mean ranges. "penalized": values up to the quantile of a tenth of their task become a
+	// penalty, a thousand times their range below them. "compressed": values are as [cmbo.Learn] sees them.
 	Past string `json:"past,omitempty"`
 	// Targets bounds how many targets of a split are tuned, the first ones in the order of their IDs; 0 for all.
 	Targets int `json:"targets"`

@@ -18,10 +18,10 @@
 // # Grammar
 //
 // A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB].
-// Its zero value but for the space is usable, and what the Write of CSV and JSONLines wrote their Read reads back
-// bit for bit: of outputs, descriptors and curves, which Write writes unasked, those that Mapping.Outputs,
-// Mapping.Context and Curve name, and without them none. Inputs packed with gzip are for the caller to unpack,
-// but for HPO-B's; files of other kinds are answered with the way to convert them.
+// With the space alone set it is usable. The Read of CSV and JSONLines reads back bit for bit what their Write wrote,
+// but outputs, descriptors and curves, which Write writes unasked, only where Mapping.Outputs, Mapping.Context and
+// Curve name them. The caller unpacks inputs packed with gzip, except HPO-B's. For files of other kinds the error says
+// how to convert them.
 //
 // A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is
 // a point of the space with a finite value, as cmbo.Learn wants it, or one whose evaluation failed.
@@ -51,7 +51,7 @@
 //
 // # Limits
 //
-// Inputs are streamed: in memory are the tasks and one row or trial, of a journal the trials that may be read,
+// Inputs are streamed: memory holds the tasks and one row or trial, of a journal all trials that may be read,
 // failed ones too. [CSV.Tasks] and [JSONLines.Tasks] yield the tasks one by one. The number of rows is not limited:
 // set Bytes of [Limits] for what comes from strangers. Integers are those that a float64 holds, up to 2^53.
 package history

@@ -95,11 +95,11 @@ func WithProgress(f func(stage string, done, total int)) Option {
 	return func(c *config) error { c.progress = f; return nil }
 }
 
-// WithClusterRange has every number of clusters from lo to hi tried and the one with the
-// largest interCS/intraCE kept, the smaller of equals (paper, section 4.1); the default is 4
-// alone. With fewer tasks than that, each task is a cluster. A partition into singletons alone
-// is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up to 500 tasks,
-// 50,000 seeded ones beyond. Variants that do not cluster have no use for it, nor has [WithLabels].
+// WithClusterRange has every number of clusters from lo to hi tried and the one with the largest interCS/intraCE
+// kept, the smaller of equals (paper, section 4.1); the default is 4 alone. With fewer tasks than that, each task is
+// a cluster. A partition into singletons alone is not eligible. Scoring takes a W2 distance per pair of tasks: all
+// pairs up to 500 tasks, 50,000 seeded ones beyond. Variants that do not cluster, and [WithLabels], have no use for
+// it.
 func WithClusterRange(lo, hi int) Option {
 	return func(c *config) error {
 		if lo < 1 || hi < lo {
@@ -110,9 +110,8 @@ func WithClusterRange(lo, hi int) Option {
 	}
 }
 
-// WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1 is the cluster
-// of the i-th task with a value, and none of the C clusters is empty. It contradicts variants
-// that do not cluster.
+// WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1 is the cluster of the i-th task with a
+// value, and none of the C clusters is empty. It contradicts variants that do not cluster.
 func WithLabels(labels []int) Option {
 	labels = slices.Clone(labels)
 	return func(c *config) error {
@@ -136,9 +135,8 @@ func WithLabels(labels []int) Option {
 	}
 }
 
-// WithHyperparameters gives the kernel, with its parameters, and the noise variance of every
-// task's Gaussian process in scaled units instead of fitting them. Both the clustering and
-// the prototypes use them. noiseVariance must be positive.
+// WithHyperparameters gives the kernel, with its parameters, and the noise variance in scaled units, positive, of
+// every task's Gaussian process, for clustering and for the prototypes, instead of fitting them.
 func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 	return func(c *config) error {
 		if k == nil {

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -31,6 +32,17 @@ type Prior struct {
 	report     Report
 }
 
+// refuse reports a nil context, and a Prior that Learn has not made.
+func refuse(ctx context.Context, made bool) error {
+	if !made {
+		return optionErrorf("a nil or zero Prior; use Learn")
+	}
+	if ctx == nil {
+		return optionErrorf("a nil context.Context")
+	}
+	return nil
+}
+
 // Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
 // are copied; their failures, outputs, curves and descriptors are not used. A list of
 // candidates only serves to choose the clustering points and the index set.
@@ -38,10 +50,7 @@ type Prior struct {
 // It fails as [cmbo.Learn] does, by the same errors. See the package for what it takes.
 func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*Prior, error) {
 	c, err := newConfig(opts)
-	if err != nil {
-		return nil, err
-	}
-	if err := s.Defined(); err != nil {
+	if err := cmp.Or(err, refuse(ctx, true), s.Defined()); err != nil {
 		return nil, err
 	}
 	checked, err := space.CheckTasks(s, tasks)
@@ -128,7 +137,7 @@ func (p *Prior) Clusters() []Cluster {
 	return cs
 }
 
-// A Report says what learning took and where it had to help itself.
+// A Report says what learning took, and which numerical repairs it made.
 type Report struct {
 	// Distances counts the distances evaluated by the clustering, and Rounds its rounds that
 	// led to the partition kept.
@@ -165,7 +174,7 @@ func (p *Prior) Report() Report {
 // Reindex fails with [cmbo.ErrPriorMismatch] if the parameters differ, with
 // [cmbo.ErrNumerical], or with ctx.Err(). It takes O(K n I²) time.
 func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
-	if err := s.Defined(); err != nil {
+	if err := cmp.Or(refuse(ctx, p != nil && p.space != nil), s.Defined()); err != nil {
 		return nil, err
 	}
 	if !p.space.SameParams(s) {

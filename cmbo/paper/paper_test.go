@@ -396,6 +396,17 @@ func TestRefusals(t *testing.T) {
 	}
 	_, err := p.Surrogate(ctx, nil)
 	require.ErrorIs(t, err, cmbo.ErrSpace)
+	var none context.Context
+	for _, of := range []func() (*Prior, error){
+		func() (*Prior, error) { return Learn(none, space, tasks) },
+		func() (*Prior, error) { return p.Reindex(none, space) },
+		func() (*Prior, error) { return new(Prior).Reindex(ctx, space) },
+		func() (*Prior, error) { _, err := p.Surrogate(none, space); return nil, err },
+		func() (*Prior, error) { _, err := new(Prior).Surrogate(ctx, space); return nil, err },
+	} {
+		_, err := of()
+		require.ErrorIs(t, err, cmbo.ErrOption)
+	}
 	done, cancel := context.WithCancel(ctx)
 	cancel()
 	_, err = Learn(done, space, tasks)

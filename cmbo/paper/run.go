@@ -45,9 +45,8 @@ func WithJeffreysJitter(v float64) RunOption {
 //
 //	μ0 = Σ w_i·μ_i,   k0 = Σ w_i²·k_i
 //
-// over the prototypes, conditioned on the data of the run, with weights by distance. It is
-// all that package cmbo asks of a surrogate: see its interfaces. Transfer of the optimiser has
-// the weights as shares, and no verdict, since none of them is that of no transfer.
+// over the prototypes, conditioned on the data of the run, with weights by distance. [cmbo.Optimizer.Transfer]
+// reports the weights as hypotheses, without a verdict, since none of them is no transfer.
 type Surrogate struct {
 	view
 	runConfig

@@ -143,9 +143,9 @@ func (p Param) snap(v float64) (float64, bool) {
 	return v, false
 }
 
-// Snap returns [Space.Canonical] of row after each entry that lies at most half a step
-// from a value of its parameter, between two or beyond the last, has become that value:
-// of parameters with a step, and of integers. moved reports whether one has.
+// Snap returns [Space.Canonical] of row, with entries of integers and of parameters with a step moved to the nearest
+// value of the parameter if that is at most half a step away. moved reports whether an entry was. It fails as
+// Canonical does.
 func (s *Space) Snap(row []float64) (snapped []float64, moved bool, err error) {
 	row = slices.Clone(row)
 	for i := range min(len(row), len(s.params)) {
@@ -456,8 +456,8 @@ func (t *Task) in(s *Space) (Task, error) {
 	return q, nil
 }
 
-// Difference says where the parameters of s and t part, t being called the space: the
-// name of the first that differs, and how. It returns "" if they are equal.
+// Difference says where the parameters of s and t first differ: the name of the parameter, and how, in words that
+// call t "the space". It returns "" if they are equal.
 func (s *Space) Difference(t *Space) (name, why string) {
 	a, b := s.params, t.params
 	for i, p := range a {

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 )
 
-// Columns are the values of a task's further outputs, by name: of each output one value for each
-// value of the objective, or for each failure, NaN, in JSON null, where it was not measured.
+// Columns are the values of a task's further outputs, by name: of each output one for each value of the objective, or
+// for each failure; NaN, in JSON null, where it was not measured.
 type Columns map[string][]float64
 
 // MarshalJSON writes an object of lists, null for NaN.
@@ -50,8 +50,7 @@ func (c *Columns) UnmarshalJSON(b []byte) error {
 // Names returns the names of the outputs, sorted.
 func (c Columns) Names() []string { return slices.Sorted(maps.Keys(c)) }
 
-// Append adds the outputs of row n, which those before it may lack and it may lack: the
-// columns then have n+1 values each.
+// Append adds the outputs of row n. The columns then have n+1 values each, NaN where a row lacks the output.
 func (c *Columns) Append(n int, outputs map[string]float64) {
 	if *c == nil {
 		if len(outputs) == 0 {
@@ -111,9 +110,9 @@ func (c Columns) check(n int, of string) error {
 // maxName bounds the bytes of a name.
 const maxName = 200
 
-// CheckName reports a name that an output or a descriptor, as noun says, cannot have: one that is
-// empty, longer than 200 bytes, not UTF-8, which JSON would not keep, or that has control characters or
-// a space at an end, which nobody sees.
+// CheckName reports a name that an output or a descriptor cannot have; noun says in the error which of them it is.
+// Such a name is empty, longer than 200 bytes, not UTF-8, which JSON would not keep, or has control characters or a
+// space at an end, which nobody sees.
 func CheckName(noun, name string) error {
 	why := ""
 	switch {

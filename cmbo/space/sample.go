@@ -100,8 +100,8 @@ func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 	return s.Spread(n, src), nil
 }
 
-// Design returns n rows of a parameter space spread by a scrambled Sobol sequence,
-// repetitions included: of a longer list from the same src they are the first.
+// Design returns n rows of a parameter space spread by a scrambled Sobol sequence; rows may repeat. They are the
+// first of any longer list from the same src.
 func (s *Space) Design(n int, src *rand.Rand) [][]float64 {
 	next := s.sobol(src)
 	rows := make([][]float64, n)

@@ -75,9 +75,10 @@ func UnitCube(dim int) (*Space, error) {
 	return New(params...)
 }
 
-// Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1] and
-// enter the model as they are. For rows in other units, describe their columns with [New] and
-// restrict it with [Space.WithCandidates]. The rows are copied.
+// Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1] and enter the model as
+// they are; equal rows are proposed once. The rows are copied. It fails with [ErrSpace] without rows, with
+// [ErrDimension] if their lengths differ, with [ErrNotFinite] or [ErrOutOfSpace]. For rows in other units, describe
+// their columns with [New] and restrict it with [Space.WithCandidates].
 func Candidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
 		return nil, fmt.Errorf("%w: an empty list of candidates", ErrSpace)
@@ -90,7 +91,8 @@ func Candidates(rows [][]float64) (*Space, error) {
 }
 
 // WithCandidates returns a finite space that has the same parameters but consists of exactly the given rows, which
-// must lie in s and of which equal ones count as one. They are copied, as [Space.Canonical] does.
+// must lie in s; equal rows are proposed once. They are copied, as [Space.Canonical] does. It fails as [Candidates]
+// and Canonical do.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err
@@ -187,8 +189,8 @@ func (s *Space) Check(row []float64) error {
 	return nil
 }
 
-// Canonical returns a copy of row in the form in which equal points have equal entries: where a parameter has a
-// step, the one of its values that [Space.Check] takes the entry for, 0.3 for 0.1 + 0.2. It fails as Check does.
+// Canonical returns a copy of row in the form in which equal points have equal entries. Where a parameter has a step,
+// the entry becomes the value that [Space.Check] takes it for: 0.3 for 0.1 + 0.2. It fails as Check does.
 func (s *Space) Canonical(row []float64) ([]float64, error) {
 	if err := s.Check(row); err != nil {
 		return nil, err

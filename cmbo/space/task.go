@@ -169,8 +169,8 @@ func (c *Curve) Check() error {
 	return nil
 }
 
-// Observe adds to t the value y at x, which t keeps, its noise variance, 0 if that is not known, and
-// what the evaluation brought beside the value and before it.
+// Observe adds to t the value y at x, which t keeps; its noise variance, 0 if that is not known; and the outputs and
+// the curve of the evaluation.
 func Observe(t *Task, x []float64, y, noise float64, outputs map[string]float64, curve Curve) {
 	if t.NoiseVariance == nil && noise > 0 {
 		t.NoiseVariance = make([]float64, len(t.Y), cap(t.Y))
