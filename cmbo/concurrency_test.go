@@ -29,9 +29,9 @@ func TestOptimizerFromManyGoroutines(t *testing.T) {
 
 func manyGoroutines(t *testing.T, round uint64) {
 	const workers = 16
-	rounds := 16
-	if testing.Short() {
-		rounds = 5
+	rounds := 6
+	if *soak > 0 {
+		rounds = 16
 	}
 	space, rows := grid(t, 25)
 	target := bump([]float64{0.3, 0.6})

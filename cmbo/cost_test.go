@@ -17,6 +17,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -996,6 +997,7 @@ func TestCostOfPrior(t *testing.T) {
 // TestBudgetPaysExactly: a budget of so many equal costs pays for as many evaluations, however sums and logarithms round;
 // one of evaluations pays for whole ones, and for what is enqueued as long as anything is left.
 func TestBudgetPaysExactly(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks for points of a design")
 	ctx := context.Background()
 	line, err := UnitCube(1)
 	require.NoError(t, err)

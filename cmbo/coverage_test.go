@@ -112,6 +112,10 @@ func TestCoverage(t *testing.T) {
 	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
 	problems := *coverageProblems
+	var learning []cmbo.LearnOption
+	if problems < 20 {
+		learning = append(learning, cmbo.WithIndexPoints(100)) // nearly all of the time goes into Learn
+	}
 	var all coverage
 	for _, noise := range []float64{0.001, 0.1} {
 		for _, shift := range []float64{0, 1} {
@@ -130,7 +134,7 @@ func TestCoverage(t *testing.T) {
 					past = append(past, task)
 				}
 				f := p.task(r, shift)
-				o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past)))
+				o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, past, learning...)))
 				c.count(t, o, r, rows, f, measure, 0)
 			}
 			shares := c.shares()

@@ -439,7 +439,7 @@ func TestCutoff(t *testing.T) {
 	list, _ := grid(t, 6)
 	logs := learn(t, list, curvedFamily(5, 12), append(slices.Clip(smallSets), cmbo.WithPositiveValues())...)
 	kits := append(curved(t), kit{"positive", list, []cmbo.Option{cmbo.WithPrior(logs)}, []cmbo.Option{cmbo.WithPrior(logs)}})
-	trials := 24
+	trials := 12
 	if testing.Short() {
 		kits, trials = kits[:1], 8
 	}

@@ -166,8 +166,9 @@ var familyGrid = func() (rows [][]float64) {
 // costs, or that it helps where it costs that much. Of the valley no run can tell: the past is
 // right about every place that it leads to.
 //
-// The log has beside each ratio the one of a run that asks the past for its first point and
-// forgets it then: less than that no run has that trusts a past before it has values.
+// Ten problems of a family and more are learned on as many index points as Learn takes by itself, and their log has
+// beside each ratio the one of a run that asks the past for its first point and forgets it then: less than that no
+// run has that trusts a past before it has values.
 func TestFamilies(t *testing.T) {
 	testutil.SkipShort(t, "it compares areas")
 	ctx := context.Background()
@@ -175,6 +176,10 @@ func TestFamilies(t *testing.T) {
 	require.NoError(t, err)
 	space, err := square.WithCandidates(familyGrid)
 	require.NoError(t, err)
+	var learning []cmbo.LearnOption
+	if *familyProblems < 10 {
+		learning = append(learning, cmbo.WithIndexPoints(100)) // nearly all of the time goes into Learn
+	}
 	said, wrong := map[cmbo.Verdict]int{}, map[cmbo.Verdict]int{}
 	for _, f := range families {
 		var with, without, once float64
@@ -195,7 +200,7 @@ func TestFamilies(t *testing.T) {
 			for i, x := range familyGrid {
 				y[i] = target(x[0], x[1]) + 0.005*r.NormFloat64()
 			}
-			prior, err := cmbo.Learn(ctx, space, tasks)
+			prior, err := cmbo.Learn(ctx, space, tasks, learning...)
 			require.NoError(t, err)
 			// Each problem has an initial design of its own: one may lie next to a family's peaks.
 			own := cmbo.WithSeed(uint64(seed))
@@ -210,11 +215,13 @@ func TestFamilies(t *testing.T) {
 			require.NoError(t, err)
 			b, _ := regretArea(t, opt, y)
 			without += b
-			opt, err = cmbo.New(space, own)
-			require.NoError(t, err)
-			require.NoError(t, opt.Enqueue(first))
-			c, _ := regretArea(t, opt, y)
-			once += c
+			if *familyProblems >= 10 {
+				opt, err = cmbo.New(space, own)
+				require.NoError(t, err)
+				require.NoError(t, opt.Enqueue(first))
+				c, _ := regretArea(t, opt, y)
+				once += c
+			}
 			if v := transfer.Verdict; !strings.HasPrefix(f.name, "valley") {
 				said[v]++
 				if v == cmbo.TransferMisleads && clearly*a < b || v == cmbo.TransferHelps && a > clearly*b {
@@ -222,7 +229,11 @@ func TestFamilies(t *testing.T) {
 				}
 			}
 		}
-		t.Logf("%.2f (%.2f with its first point alone) %s; %v", with/without, once/without, f.name, verdicts)
+		alone := ""
+		if once > 0 {
+			alone = fmt.Sprintf(" (%.2f with its first point alone)", once/without)
+		}
+		t.Logf("%.2f%s %s; %v", with/without, alone, f.name, verdicts)
 		assert.Less(t, with/without, f.bound, f.name)
 	}
 	t.Logf("verdicts %v, of them false %v", said, wrong)

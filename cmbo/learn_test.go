@@ -128,8 +128,8 @@ func TestLearnRejects(t *testing.T) {
 
 // Learn ends with the error of its context wherever that is cancelled.
 func TestLearnCancelled(t *testing.T) {
-	space, _ := grid(t, 6)
-	tasks := family(6, 12)
+	space, _ := grid(t, 4)
+	tasks := family(4, 8)
 	tasks[0].Failed = [][]float64{{0.5, 0.5}}
 	asked := func(n int) (int, error) {
 		c := testutil.Countdown(n)

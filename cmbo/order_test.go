@@ -32,13 +32,13 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 		}
 		tasks = append(tasks, task)
 	}
-	orders, spaces := 3, []*cmbo.Space{list, cube}
+	orders, spaces := map[*cmbo.Space]int{list: 2, cube: 1}, []*cmbo.Space{list, cube}
 	if testing.Short() {
-		orders, spaces = 1, spaces[:1]
+		orders[list], spaces = 1, spaces[:1]
 	}
 	for _, space := range spaces {
 		first := learn(t, space, tasks, cmbo.WithIndexPoints(25))
-		for range orders {
+		for range orders[space] {
 			order := r.Perm(len(tasks))
 			moved := make([]cmbo.Task, len(tasks))
 			for to, from := range order {

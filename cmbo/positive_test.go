@@ -55,16 +55,8 @@ var skewed = []struct {
 		f := func(x, y float64) float64 {
 			return math.Pow(10, -3*p*x) + math.Pow(10, -3*q*y) + c*math.Pow(10, 2*x) + c*math.Pow(10, 2*y)
 		}
-		least := 0.0
-		for _, p := range []float64{p, q} {
-			one := math.Inf(1)
-			for i := range 100001 {
-				x := float64(i) / 100000
-				one = min(one, math.Pow(10, -3*p*x)+c*math.Pow(10, 2*x))
-			}
-			least += one
-		}
-		return cost{f, least, 0}
+		place := func(p float64) float64 { return min(max(math.Log10(3*p/(2*c))/(2+3*p), 0), 1) } // where the slope is 0
+		return cost{f, f(place(p), place(q)), 0}
 	}},
 	{"cliff: a hundred times the cost beyond a border next to the best", func(r *rand.Rand) cost {
 		a, s := 0.4+0.4*r.Float64(), math.Exp(2*r.NormFloat64())

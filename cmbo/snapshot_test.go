@@ -15,6 +15,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -234,6 +235,7 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 }
 
 func TestSnapshotRefusesDamage(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(1))
 	drive(t, o, bump([]float64{0.3, 0.3}), 2)
@@ -495,6 +497,7 @@ func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) erro
 // TestJournalTornAndDamaged cuts a journal at every byte: what was complete
 // counts, what is torn does not, what is damaged is refused.
 func TestJournalTornAndDamaged(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine reads")
 	list, _ := grid(t, 3)
 	var journal []byte
 	var ends []int // of acknowledged writes

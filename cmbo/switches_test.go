@@ -14,7 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var switchRuns = flag.Int("switches", 2, "runs of each kind of TestManySwitches")
+var switchRuns = flag.Int("switches", 1, "runs of each kind of TestManySwitches")
 
 // TestManySwitches: with thirty switches, whose effects add up but for twenty pairs, and with a past or without one, runs
 // end above climbing that turns one to three at once of the best setting. They have to refine good settings for that:

@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"slices"
+	"sync"
 	"testing"
 	"time"
 
@@ -64,6 +65,37 @@ func runSmall(t *testing.T, dir string, workers int) *Outcome {
 	return out
 }
 
+// finished returns the files of the experiment that runSmall makes, which is made once.
+var finished = sync.OnceValues(func() (files map[string][]byte, err error) {
+	dir, err := os.MkdirTemp("", "finished")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	if _, err := (&Experiment{Protocol: smallProtocol(), Workers: 2}).Run(context.Background(), smallTables(), dir); err != nil {
+		return nil, err
+	}
+	files = make(map[string][]byte)
+	for _, name := range []string{settingsFile, runsFile} {
+		if files[name], err = os.ReadFile(filepath.Join(dir, name)); err != nil {
+			return nil, err
+		}
+	}
+	return files, nil
+})
+
+// finishedFolder returns a folder of its own with the experiment that runSmall makes.
+func finishedFolder(t *testing.T) string {
+	t.Helper()
+	files, err := finished()
+	require.NoError(t, err)
+	dir := t.TempDir()
+	for name, b := range files {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), b, 0o600))
+	}
+	return dir
+}
+
 // sameFolder holds the files of two folders against each other.
 func sameFolder(t *testing.T, want, got string) {
 	t.Helper()
@@ -105,8 +137,9 @@ func TestExperimentWorkers(t *testing.T) {
 // TestRecordsAreTrue follows the rows of each run through the table.
 func TestRecordsAreTrue(t *testing.T) {
 	p, tables := smallProtocol(), smallTables()
+	p.Splits, p.Repeats = 1, 1
 	if testing.Short() {
-		p.Splits, p.Repeats, tables = 1, 1, tables[1:]
+		tables = tables[1:]
 	}
 	for _, m := range Methods() {
 		if !slices.Contains(p.Methods, m.Name) {
@@ -164,8 +197,7 @@ func TestRecordsAreTrue(t *testing.T) {
 // TestResume cuts the files of a finished experiment at random bytes, which is
 // what a killed process leaves, and goes on.
 func TestResume(t *testing.T) {
-	whole := t.TempDir()
-	runSmall(t, whole, 2)
+	whole := finishedFolder(t)
 	r := rng.Stream(1, "cuts")
 	cuts := 6
 	if testing.Short() {
@@ -226,8 +258,7 @@ func TestKill(t *testing.T) {
 		require.NoError(t, ignoreDone(c.Process.Kill()))
 		<-ended
 	}
-	whole := t.TempDir()
-	runSmall(t, whole, 2)
+	whole := finishedFolder(t)
 	out := runSmall(t, dir, 2)
 	require.GreaterOrEqual(t, out.Known, 60)
 	sameFolder(t, whole, dir)
@@ -295,8 +326,7 @@ func TestSettingsMustFit(t *testing.T) {
 }
 
 func TestDamagedFilesAreRefused(t *testing.T) {
-	dir := t.TempDir()
-	runSmall(t, dir, 2)
+	dir := finishedFolder(t)
 	path := filepath.Join(dir, runsFile)
 	b, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -167,8 +167,7 @@ func TestExperimentRefusesTables(t *testing.T) {
 }
 
 func TestCancelledExperimentGoesOn(t *testing.T) {
-	whole, dir := t.TempDir(), t.TempDir()
-	runSmall(t, whole, 2)
+	whole, dir := finishedFolder(t), t.TempDir()
 	ctx, cancel := context.WithCancel(context.Background())
 	e := &Experiment{Protocol: smallProtocol(), Workers: 2}
 	e.Progress = func(p Progress) {

@@ -50,14 +50,15 @@ func writeOutputs(t *testing.T, n int) string {
 	return path
 }
 
-// withWorkers returns what three workers print, and one alone as well, which short runs take for granted.
-func withWorkers(t *testing.T, table func(workers string) string) string {
+// withWorkers returns what three workers print. Of one run on each of two targets one worker alone prints the same as
+// three, which short runs take for granted.
+func withWorkers(t *testing.T, table func(workers string, more ...string) string) string {
 	t.Helper()
-	got := table("3")
 	if !testing.Short() {
-		require.Equal(t, table("1"), got, "the number of workers changes nothing")
+		few := []string{"-targets", "2", "-repeats", "1"}
+		require.Equal(t, table("1", few...), table("3", few...), "the number of workers changes nothing")
 	}
-	return got
+	return table("3")
 }
 
 func TestConstraintTable(t *testing.T) {
@@ -69,7 +70,7 @@ func TestConstraintTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := withWorkers(t, func(n string) string { return table(n) })
+	got := withWorkers(t, table)
 	require.Contains(t, got, "space toy: size with seconds<=40%; 6 tasks left out of 6, 8 evaluations from zero")
 	area := make(map[string]float64)
 	for _, line := range strings.Split(got, "\n") {
@@ -87,13 +88,13 @@ func TestConstraintTable(t *testing.T) {
 func TestConstraintContextTable(t *testing.T) {
 	testutil.SkipShort(t, "it compares whole runs")
 	path := writeOutputs(t, 14)
-	table := func(workers string) string {
-		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=4", "-context", "-budget", "4", "-source-rows", "20", "-workers", workers)
+	table := func(workers string, more ...string) string {
+		o := mustParse(t, append([]string{"-data", path, "-value", "size", "-minimize", "-constraint", "seconds<=4", "-context", "-budget", "4", "-repeats", "1", "-source-rows", "20", "-workers", workers}, more...)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := withWorkers(t, func(n string) string { return table(n) })
+	got := withWorkers(t, table)
 	require.Regexp(t, `space toy: size with seconds<=4; \d+ tasks left out of \d+, 4 evaluations`, got)
 	require.Regexp(t, `first feasible +\| they said something`, got)
 	require.Regexp(t, `\| without descriptors .*\| 0 % +\|`, got)
@@ -179,13 +180,13 @@ func TestConstraintFlags(t *testing.T) {
 
 func TestCostTable(t *testing.T) {
 	path := writeOutputs(t, 6)
-	table := func(workers string) string {
-		o := mustParse(t, "-data", path, "-value", "size", "-minimize", "-cost", "seconds", "-budget", "5", "-repeats", "2", "-workers", workers)
+	table := func(workers string, more ...string) string {
+		o := mustParse(t, append([]string{"-data", path, "-value", "size", "-minimize", "-cost", "seconds", "-budget", "5", "-repeats", "2", "-workers", workers}, more...)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := withWorkers(t, func(n string) string { return table(n) })
+	got := withWorkers(t, table)
 	require.Contains(t, got, "space toy: size at the cost of seconds; 5 tasks left out of 5, a budget of 5 evaluations of the task's mean cost", "the task that lacks a cost is left out")
 	area := make(map[string]float64)
 	for _, line := range strings.Split(got, "\n") {

@@ -214,7 +214,7 @@ func TestCurvesTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := withWorkers(t, func(n string) string { return table(n) })
+	got := withWorkers(t, table)
 	require.Contains(t, got, "space toy: 5 tasks left out of 5, 10 runs of 64 epochs a way, evaluations of 8 epochs, from zero")
 	to := make(map[string]string)
 	for _, line := range strings.Split(got, "\n") {

@@ -41,7 +41,7 @@ func TestNoiseTable(t *testing.T) {
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
 	}
-	got := withWorkers(t, func(n string) string { return table("-workers", n) })
+	got := withWorkers(t, func(n string, more ...string) string { return table(append(more, "-workers", n)...) })
 	require.Contains(t, got, "space toy: 6 tasks left out of 6, 36 runs a way, 15 evaluations from zero with noise of 1 of each task's deviation")
 	require.Regexp(t, `\| noise told, again .*\| 0\.[0-8]\d \[.*\| [1-9]\d* %`, got)
 	require.Regexp(t, `\| noise told, with transfer .*\| 0\.[0-7]\d \[.*\| 0 %`, got)

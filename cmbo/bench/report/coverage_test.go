@@ -7,12 +7,14 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
 // How often intervals of 95 % hold the ratio of two methods that are equally good, on tables of so many tasks: what
 // EVIDENCE.md says of them.
 func TestRatioCoverage(t *testing.T) {
+	testutil.SkipShort(t, "it counts what intervals hold")
 	for _, c := range []struct {
 		tasks       []int // by table
 		experiments int

@@ -315,7 +315,7 @@ func TestKMeansBoundsKeepLabels(t *testing.T) {
 // line, where many rounds are wanted of which few are allowed.
 func TestKMeansManyInstances(t *testing.T) {
 	r := rng.Stream(11, "instances")
-	sets := 600
+	sets := 300
 	if testing.Short() {
 		sets = 60
 	}
@@ -341,9 +341,9 @@ func TestKMeansManyInstances(t *testing.T) {
 
 // TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds.
 func TestKMeansPosteriors(t *testing.T) {
-	seeds, every := uint64(3), 1
+	seeds, every := uint64(1), 1
 	if testing.Short() {
-		seeds, every = 1, 2
+		every = 2
 	}
 	for _, spread := range []float64{1, 0} { // of the means
 		g := randomPosteriors(spread)
