@@ -293,7 +293,7 @@ func (p Param) validate() error {
 	case log && p.lo < p.hi && !(math.Log(p.lo) < math.Log(p.hi)):
 		return fail("the logarithms of [%g, %g] do not differ", p.lo, p.hi)
 	case p.whole() && (math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt):
-		return fail("a bound of %.0f..%.0f is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
+		return fail("a bound of %.16g..%.16g is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
 	case p.kind == KindCategorical && len(p.choices) == 0:
 		return fail("a categorical needs at least one choice")
 	case p.kind == KindOrdinal && len(p.values) == 0:

@@ -186,6 +186,7 @@ func TestIntLimits(t *testing.T) {
 	}
 	var stored Space
 	require.ErrorIs(t, json.Unmarshal([]byte(`{"params":[{"name":"a","kind":"int","lo":0,"hi":9007199254740993}]}`), &stored), ErrSpace)
+	require.ErrorContains(t, json.Unmarshal([]byte(`{"params":[{"name":"a","kind":"int","lo":0,"hi":1e300}]}`), &stored), "a bound of 0..1e+300 is beyond ±9007199254740992")
 	require.NoError(t, json.Unmarshal([]byte(`{"params":[{"name":"a","kind":"int","lo":0,"hi":9007199254740992}]}`), &stored))
 	for _, v := range []any{most + 1, int64(most + 1), uint64(most + 1), json.Number("9007199254740993"), uint64(math.MaxUint64)} {
 		_, err := s.Row(map[string]any{"a": v, "b": -most})

@@ -411,18 +411,21 @@ const (
 	EventObserved = "observed"
 	EventEnqueued = "enqueued"
 	EventReported = "reported"
+	EventPrior    = "prior" // the study goes on with another one
 )
 
 // An Event is something that happened to a study and is on disk.
 type Event struct {
 	// Number counts the events of the study, from 1.
 	Number int `json:"number"`
-	// Kind is asked, told, failed, cancelled, observed, enqueued, reported or stopped.
+	// Kind is asked, told, failed, cancelled, observed, enqueued, reported, stopped or prior.
 	Kind  string `json:"kind"`
-	Trial int    `json:"trial,omitempty"` // none of a point observed or enqueued
+	Trial int    `json:"trial,omitempty"` // none of a point observed or enqueued, or of a prior
 	// Y is the value told, observed or reported, and Step the step of one reported.
 	Y    *float64 `json:"y,omitempty"`
 	Step *int     `json:"step,omitempty"`
+	// Prior is the name, or else the digest, of the one that took the place of the study's.
+	Prior string `json:"prior,omitempty"`
 	// Best is the best value so far, Observations how many there are, and Open how many
 	// trials are open.
 	Best         *float64 `json:"best"`
@@ -452,7 +455,6 @@ type Study struct {
 	State        string   `json:"state"`
 	Reason       string   `json:"reason,omitempty"`
 	Prior        string   `json:"prior,omitempty"`      // digest of the prior it runs with
-	PriorBase    string   `json:"prior_base,omitempty"` // digest of the prior that was fitted to the candidates
 	PriorName    string   `json:"prior_name,omitempty"` // that it was given by
 	Minimize     bool     `json:"minimize,omitempty"`
 	Optimum      *float64 `json:"optimum,omitempty"`

@@ -1,7 +1,10 @@
 package study
 
 import (
+	"bytes"
 	"context"
+	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -96,4 +99,63 @@ func TestPagesHoldUpNobody(t *testing.T) {
 	close(end)
 	<-s.model
 	<-done
+}
+
+// How well the values were foretold takes a fit for each of them: a page has the model for a while at a time, with what
+// an optimiser says that is not interrupted.
+func TestPagesForetell(t *testing.T) {
+	defer func(was time.Duration) { firstForetold = was }(firstForetold)
+	firstForetold = time.Millisecond
+	m, err := Open(Config{Dir: t.TempDir(), Limits: DefaultLimits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, _, err := m.Create(t.Context(), "f", &api.NewStudy{ID: "s", Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i := range 80 {
+		x := float64(i) / 80
+		if _, _, err := s.Observe(t.Context(), Request{}, []float64{x, x * x}, Measured{Y: x*x - x}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var state bytes.Buffer
+	if err := s.Snapshot(&state); err != nil {
+		t.Fatal(err)
+	}
+	twin, err := cmbo.Restore(&state)
+	if err != nil {
+		t.Fatal(err)
+	}
+	want, err := twin.Calibration(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	short, cancel := context.WithTimeout(t.Context(), 10*time.Millisecond)
+	defer cancel()
+	if _, err := s.Advice(short); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("a request of 10 ms: %v", err)
+	}
+	_, _, done := s.Slices()
+	got := 0 // how often somebody else had the model
+	for waits := true; waits; got++ {
+		select {
+		case s.model <- struct{}{}:
+			time.Sleep(time.Millisecond) // until the page is in the queue
+			<-s.model
+		case <-done:
+			waits = false
+		}
+	}
+	if got < 20 { // without whiles it is a dozen: five parts of the advice, two parameters
+		t.Errorf("the page let go of the model %d times", got)
+	}
+	if _, advice, _ := s.Slices(); advice == nil || !reflect.DeepEqual(advice.Calibration, want) {
+		t.Errorf("%+v, want %+v", advice, want)
+	}
 }

@@ -277,14 +277,15 @@ func (m *Manager) AddPrior(ctx context.Context, name string, b []byte) (PriorInf
 // Prior returns the prior of a name or a digest.
 func (m *Manager) Prior(ctx context.Context, ref string) (PriorInfo, error) {
 	var prior *cmbo.Prior
-	var digest string
+	var of priorOf
 	err := m.turns.Job(ctx, func() (err error) {
-		prior, digest, err = m.priors.get(ctx, ref)
+		prior, of, err = m.priors.get(ctx, ref)
 		return err
 	})
 	if err != nil {
 		return PriorInfo{}, err
 	}
+	digest := of.Prior
 	m.priors.mu.Lock()
 	defer m.priors.mu.Unlock()
 	return PriorInfo{PriorFile: PriorFile{Digest: digest, Names: m.priors.namesOf(digest), Bytes: m.priors.size[digest]},

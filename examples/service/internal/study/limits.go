@@ -4,7 +4,7 @@ package study
 // machine.
 type Limits struct {
 	Studies    int // in all
-	Priors     int // in all, those made for lists of candidates included
+	Priors     int // in all
 	OpenTrials int // of a study
 	Events     int // trials and observations of a study; an Ask takes time cubic in them
 	Ask        int // trials asked for at once

@@ -40,12 +40,12 @@ type Config struct {
 // A Manager has the studies and priors of a directory. Its methods may be called
 // from any goroutine.
 type Manager struct {
-	fs          disk.FS
-	dir         string
-	limits      Limits
-	parallelism int
-	priors      *priors
-	turns       *turns.Turns
+	fs       disk.FS
+	dir      string
+	limits   Limits
+	parallel cmbo.Option // which a journal does not hold
+	priors   *priors
+	turns    *turns.Turns
 
 	mu       sync.Mutex
 	studies  map[string]*Study
@@ -58,7 +58,7 @@ type Manager struct {
 // others are not affected. The caller has a lock on the directory.
 func Open(c Config) (*Manager, error) {
 	m := &Manager{
-		fs: c.FS, dir: c.Dir, limits: c.Limits, parallelism: max(c.Parallelism, 1),
+		fs: c.FS, dir: c.Dir, limits: c.Limits, parallel: cmbo.WithParallelism(max(c.Parallelism, 1)),
 		turns:   turns.New(runtime.GOMAXPROCS(0)),
 		studies: map[string]*Study{}, creating: map[string]chan struct{}{},
 	}
@@ -109,7 +109,7 @@ func (m *Manager) restore(ids []string, report func(string, error)) {
 
 // restoreStudy restores one study, or makes a damaged one.
 func (m *Manager) restoreStudy(id string) *Study {
-	s, err := m.openStudy(id, nil)
+	s, err := m.openStudy(context.Background(), id, nil)
 	if err != nil {
 		return &Study{header: header{ID: id}, damaged: &DamagedError{Err: err}}
 	}
@@ -128,7 +128,7 @@ func (e *DamagedError) Unwrap() error { return e.Err }
 
 // openStudy opens a study. If next is not nil and its prior is another one than the study's, which is not looked at, the
 // optimiser has that and writes nothing down until [Study.setPrior].
-func (m *Manager) openStudy(id string, next *run) (*Study, error) {
+func (m *Manager) openStudy(ctx context.Context, id string, next *run) (*Study, error) {
 	if !validName(id) {
 		return nil, ErrName
 	}
@@ -160,16 +160,18 @@ func (m *Manager) openStudy(id string, next *run) (*Study, error) {
 	}
 	s := newStudy(*rs[0].Study, m.limits, m.turns)
 	s.log, s.mark, s.marked = log, mark, newest
-	with := []cmbo.Option{cmbo.WithJournal(s.write)}
+	opts := []cmbo.Option{m.parallel}
 	if next != nil && next.of.Prior != r.of.Prior {
-		r.prior, with = next.prior, []cmbo.Option{cmbo.WithNewPrior(next.prior)}
-	} else if r.of.Prior != "" {
-		if r.prior, _, err = m.priors.get(context.Background(), r.of.Prior); err == nil {
-			with = append(with, cmbo.WithPrior(r.prior))
+		if r.prior, err = m.priors.forSpace(ctx, next.prior, next.of.Prior, spaceOf(of)); err == nil {
+			opts = append(opts, cmbo.WithNewPrior(r.prior))
+		}
+	} else if opts = append(opts, cmbo.WithJournal(s.write)); r.of.Prior != "" {
+		if r.prior, _, err = m.priors.suited(ctx, r.of.Prior, spaceOf(of)); err == nil {
+			opts = append(opts, cmbo.WithPrior(r.prior))
 		}
 	}
 	if err == nil {
-		opts := append(m.describe(s, r.prior), with...)
+		s.describe(r.prior)
 		if newest.Lines > 0 && newest.Before == r.before {
 			opts = append(opts, cmbo.WithJournalMark(newest.JournalMark))
 		}
@@ -187,15 +189,13 @@ func (m *Manager) openStudy(id string, next *run) (*Study, error) {
 	return s, nil
 }
 
-// describe sets what a study knows of its prior, and returns the options that a
-// journal does not hold, besides the prior.
-func (m *Manager) describe(s *Study, prior *cmbo.Prior) []cmbo.Option {
+// describe sets what a study knows of its prior.
+func (s *Study) describe(prior *cmbo.Prior) {
 	s.minimize, s.modelName = s.header.Options.Minimize, "Gaussian process without a prior"
 	s.positive = s.header.Options.Positive || prior != nil && prior.PositiveValues()
 	if prior != nil {
 		s.minimize, s.modelName = prior.Minimizes(), "hierarchical prior"
 	}
-	return []cmbo.Option{cmbo.WithParallelism(m.parallelism)}
 }
 
 // Limits returns the limits. They must not be changed.
@@ -271,7 +271,8 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options,
 		q.Objective, q.Unit
 	s := newStudy(h, m.limits, m.turns)
-	opts = append(opts, m.describe(s, prior)...)
+	s.describe(prior)
+	opts = append(opts, m.parallel)
 	if prior != nil {
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
@@ -301,29 +302,13 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 	case q.Prior == "":
 		return nil, h, nil
 	}
-	var base *cmbo.Prior
-	var digest string
+	var prior *cmbo.Prior
 	err := m.turns.Job(ctx, func() (err error) {
-		base, digest, err = m.priors.get(ctx, ref)
+		prior, h.priorOf, err = m.priors.suited(ctx, ref, q.Space)
 		return err
 	})
 	if errors.Is(err, ErrUnknownPrior) {
-		return nil, h, fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
-	}
-	if err != nil {
-		return nil, h, err
-	}
-	h.PriorName = q.Prior
-	if q.Prior == digest {
-		h.PriorName = ""
-	}
-	var prior *cmbo.Prior
-	err = m.turns.Job(ctx, func() error {
-		prior, h.Prior, err = m.priors.forSpace(ctx, base, digest, q.Space)
-		return err
-	})
-	if h.Prior != digest {
-		h.Base = digest
+		err = fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
 	}
 	return prior, h, err
 }
@@ -341,23 +326,23 @@ func (m *Manager) SetPrior(ctx context.Context, id, ref string) (*Study, error) 
 		return nil, err
 	}
 	s, next := old, &run{}
-	err = m.turns.Job(ctx, func() error {
-		if next.prior, next.of.Prior, err = m.priors.get(ctx, ref); err != nil {
+	err = m.turns.Job(ctx, func() (err error) {
+		if next.prior, next.of, err = m.priors.get(ctx, ref); err != nil {
 			return err
 		}
-		if ref != next.of.Prior {
-			next.of.PriorName = ref
-		}
 		if old.damaged != nil {
-			s, err = m.openStudy(id, next)
+			if s, err = m.openStudy(ctx, id, next); err != nil {
+				return err
+			}
 		}
+		next.prior, err = m.priors.forSpace(ctx, next.prior, next.of.Prior, s.Space())
 		return err
 	})
-	if err != nil {
-		return nil, err
+	if err == nil {
+		err = s.setPrior(ctx, next, m.parallel)
 	}
-	if err = s.setPrior(ctx, next, []cmbo.Option{cmbo.WithParallelism(m.parallelism)}); err != nil {
-		if s != old {
+	if err != nil {
+		if s != nil && s != old {
 			_ = s.stop(err)
 		}
 		return nil, err

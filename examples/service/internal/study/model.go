@@ -2,10 +2,12 @@ package study
 
 import (
 	"context"
+	"errors"
 	"math"
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/internal/turns"
 )
 
 // A Forecast is what the model expects of the noise-free value, in the units of the
@@ -87,10 +89,16 @@ type Advice struct {
 }
 
 // Advice asks the model, nil if it is busy. All of it is of one state of the study, so it has the model until it is
-// done.
+// done, but for what takes longest, which it has worked out before.
 func (s *Study) Advice(ctx context.Context) (a *Advice, err error) {
 	if s.damaged != nil {
 		return nil, s.damaged
+	}
+	if len(s.model) > 0 {
+		return nil, nil
+	}
+	if err := s.foretold(ctx); err != nil {
+		return nil, err
 	}
 	select {
 	case s.model <- struct{}{}:
@@ -150,7 +158,7 @@ func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) 
 }
 
 // makeSlices asks the model, one part of the advice or one parameter at a time so
-// that proposals wait for no more than that.
+// that proposals wait for no more than that, and for a while of the part that takes longest.
 func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	m := s.Summary()
 	if m.Observations == 0 {
@@ -158,6 +166,9 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 	}
 	around, _ := s.opt().Best() // where no value holds the limits the one that comes nearest
 	ctx := context.Background()
+	if err := s.foretold(ctx); err != nil {
+		return nil, nil, err
+	}
 	a, err = s.advise(ctx, func(part func() error) error { return s.aside(ctx, part) })
 	if err != nil {
 		return nil, nil, err
@@ -187,6 +198,26 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 		out = append(out, sl)
 	}
 	return out, a, nil
+}
+
+// firstForetold is how long [Study.foretold] has the model at first.
+var firstForetold = turns.FirstWhile
+
+// foretold has the optimiser work out how well the values were foretold, which takes a fit for each of them, a while at
+// a time: what it has come to stays with it.
+func (s *Study) foretold(ctx context.Context) error {
+	whiles := turns.Whiles{Next: firstForetold}
+	for {
+		err := s.aside(ctx, func() error {
+			ctx, cancel := whiles.Context(ctx)
+			defer cancel()
+			_, err := s.opt().Calibration(ctx)
+			return err
+		})
+		if ctx.Err() != nil || !errors.Is(err, context.DeadlineExceeded) {
+			return err
+		}
+	}
 }
 
 // along returns values that cover a parameter, as the space encodes it.

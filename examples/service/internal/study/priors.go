@@ -2,15 +2,18 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"path/filepath"
 	"slices"
 	"sync"
+	"weak"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
@@ -30,19 +33,19 @@ type priors struct {
 	names  string // of the files <name>.name
 	limits Limits
 
-	mu       sync.Mutex
-	size     map[string]int // by digest: bytes
-	byName   map[string]string
-	cache    map[string]*cmbo.Prior
-	decoding map[string]chan struct{} // closed when the decoding has ended
-	fitted   map[string]string        // by prior and list of candidates: digest of the prior for them
+	mu     sync.Mutex
+	size   map[string]int // by digest: bytes
+	byName map[string]string
+	cache  map[string]*cmbo.Prior              // by digest
+	lists  map[string]weak.Pointer[cmbo.Prior] // by digest and list of candidates, while a study has it
+	making map[string]chan struct{}            // by key of either: closed when that has ended
 }
 
 func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error) {
 	p := &priors{
 		fs: fsys, dir: dir, names: names, limits: limits,
 		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{},
-		decoding: map[string]chan struct{}{}, fitted: map[string]string{},
+		lists: map[string]weak.Pointer[cmbo.Prior]{}, making: map[string]chan struct{}{},
 	}
 	digests, err := disk.List(fsys, dir, priorSuffix)
 	if err != nil {
@@ -101,6 +104,9 @@ func (p *priors) put(prior *cmbo.Prior, name string) (string, error) {
 		if err := room("priors", len(p.size)+1, p.limits.Priors); err != nil {
 			return "", err
 		}
+	}
+	// A file that is damaged is written again.
+	if kept, err := disk.ReadFile(p.fs, p.file(digest)); err != nil || !bytes.Equal(kept, b.Bytes()) {
 		if err := disk.WriteFile(p.fs, p.file(digest), b.Bytes()); err != nil {
 			return "", err
 		}
@@ -127,48 +133,64 @@ func (p *priors) resolve(ref string) (string, error) {
 	return digest, nil
 }
 
-// get returns the prior of a name or a digest. It is decoded by the first that
-// asks for it, outside of the lock.
-func (p *priors) get(ctx context.Context, ref string) (*cmbo.Prior, string, error) {
+// get returns the prior of a name or a digest, and what a study that was given it by that says of it.
+func (p *priors) get(ctx context.Context, ref string) (*cmbo.Prior, priorOf, error) {
+	p.mu.Lock()
+	digest, err := p.resolve(ref)
+	p.mu.Unlock()
+	if err != nil {
+		return nil, priorOf{}, err
+	}
+	of := priorOf{Prior: digest}
+	if ref != digest {
+		of.PriorName = ref
+	}
+	prior, err := p.once(ctx, digest, func() (*cmbo.Prior, error) { return p.load(ctx, digest) })
+	return prior, of, err
+}
+
+// once returns the prior of a key, which the first that asks for it makes, outside of the lock.
+func (p *priors) once(ctx context.Context, key string, f func() (*cmbo.Prior, error)) (prior *cmbo.Prior, err error) {
 	for {
 		p.mu.Lock()
-		digest, err := p.resolve(ref)
-		prior, busy := p.cache[digest], p.decoding[digest]
-		if err != nil || prior != nil {
-			p.mu.Unlock()
-			return prior, digest, err
-		}
-		if busy == nil {
-			p.decoding[digest] = make(chan struct{})
-			p.mu.Unlock()
-			prior, err := p.load(ctx, digest)
-			return prior, digest, err
+		prior, busy := cmp.Or(p.cache[key], p.lists[key].Value()), p.making[key]
+		if prior == nil && busy == nil {
+			break
 		}
 		p.mu.Unlock()
+		if prior != nil {
+			return prior, nil
+		}
 		select {
 		case <-busy:
 		case <-ctx.Done():
-			return nil, "", ctx.Err()
+			return nil, ctx.Err()
 		}
 	}
-}
-
-// load decodes a prior that nobody else decodes.
-func (p *priors) load(ctx context.Context, digest string) (prior *cmbo.Prior, err error) {
+	p.making[key] = make(chan struct{})
+	p.mu.Unlock()
 	defer func() {
 		p.mu.Lock()
 		defer p.mu.Unlock()
-		if err == nil {
-			p.cache[digest] = prior
+		if _, kept := p.size[key]; err == nil && kept {
+			p.cache[key] = prior
+		} else if err == nil {
+			maps.DeleteFunc(p.lists, func(_ string, w weak.Pointer[cmbo.Prior]) bool { return w.Value() == nil })
+			p.lists[key] = weak.Make(prior)
 		}
-		close(p.decoding[digest])
-		delete(p.decoding, digest)
+		close(p.making[key])
+		delete(p.making, key)
 	}()
+	return f()
+}
+
+// load decodes a prior.
+func (p *priors) load(ctx context.Context, digest string) (*cmbo.Prior, error) {
 	b, err := disk.ReadFile(p.fs, p.file(digest))
 	if err != nil {
 		return nil, err
 	}
-	prior, err = decodeKept(ctx, b)
+	prior, err := decodeKept(ctx, b)
 	if err == nil && !endsIn(b, digest) {
 		err = errors.New("it has another digest")
 	}
@@ -220,43 +242,27 @@ func (p *priors) encoded(ref string) ([]byte, error) {
 	return disk.ReadFile(p.fs, p.file(digest))
 }
 
-// forSpace returns the prior in the form that suits studies over a space. For a
-// list of candidates it is made once, so that studies over one list share it, and has the
-// digest it had.
-func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string,
-	space *cmbo.Space) (*cmbo.Prior, string, error) {
-	if space.NumCandidates() == 0 {
-		return prior, digest, nil
+// suited returns the prior of a name or a digest for studies over a space, and what they say of it.
+func (p *priors) suited(ctx context.Context, ref string, space *cmbo.Space) (*cmbo.Prior, priorOf, error) {
+	prior, of, err := p.get(ctx, ref)
+	if err == nil {
+		prior, err = p.forSpace(ctx, prior, of.Prior, space)
+	}
+	return prior, of, err
+}
+
+// forSpace returns the prior of a digest with the candidates of a space carried to it, which takes megabytes for a
+// thousand of them: all studies that run with it over one list share it, and its digest is the same.
+func (p *priors) forSpace(ctx context.Context, prior *cmbo.Prior, digest string, space *cmbo.Space) (*cmbo.Prior, error) {
+	if space == nil || space.NumCandidates() == 0 {
+		return prior, nil
 	}
 	b, err := space.MarshalJSON()
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
 	sum := sha256.Sum256(b)
-	key := digest + hex.EncodeToString(sum[:])
-	p.mu.Lock()
-	made, ok := p.fitted[key]
-	p.mu.Unlock()
-	if ok {
-		return p.get(ctx, made)
-	}
-	suited, err := prior.Reindex(ctx, space)
-	if err != nil {
-		return nil, "", err
-	}
-	made = digest
-	if suited != prior {
-		if made, err = p.put(suited, ""); err != nil {
-			return nil, "", err
-		}
-		if made == digest {
-			return suited, digest, nil
-		}
-	}
-	p.mu.Lock()
-	p.fitted[key] = made
-	p.mu.Unlock()
-	return p.get(ctx, made)
+	return p.once(ctx, digest+hex.EncodeToString(sum[:]), func() (*cmbo.Prior, error) { return prior.Reindex(ctx, space) })
 }
 
 // PriorFile is a prior as it is kept.

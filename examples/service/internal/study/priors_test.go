@@ -86,14 +86,14 @@ func TestPriors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest, _, name := s.Prior(); digest != a.Digest || name != "b" || s.PastTasks() != len(tasks) {
+	if digest, name := s.Prior(); digest != a.Digest || name != "b" || s.PastTasks() != len(tasks) {
 		t.Fatal(digest, name)
 	}
 	s, _, err = m.Create(t.Context(), "f", &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: &learn})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if digest, _, name := s.Prior(); digest != a.Digest || name != "" {
+	if digest, name := s.Prior(); digest != a.Digest || name != "" {
 		t.Fatal(digest, name)
 	}
 	files := m.Priors()
@@ -154,16 +154,54 @@ func TestRefusedNamesKeepNothing(t *testing.T) {
 	}
 }
 
-// A hierarchical prior is not made anew for a list: the study that runs over one has
-// the prior that was given.
-func TestPriorWithoutOneForCandidates(t *testing.T) {
-	m := open(t, study.Config{Dir: t.TempDir()})
-	k := twin.Kinds(t)[3]
-	s, w := create(t, m, "s", k)
-	if one, base, _ := s.Prior(); one != k.Study.Prior || base != "" || len(m.Priors()) != 1 {
-		t.Fatalf("prior %s of %q, %d priors", one, base, len(m.Priors()))
+// Studies over one list share what the prior makes of it, also after a restart and with another prior; those that run
+// over parameters, or another list, have their own. The prior that is kept is the one that was given.
+func TestPriorOfCandidates(t *testing.T) {
+	config := study.Config{Dir: t.TempDir()}
+	m := open(t, config)
+	list, box := twin.Kinds(t)[3], twin.Kinds(t)[2]
+	create(t, m, "a", list)
+	create(t, m, "b", list)
+	create(t, m, "box", box)
+	short := list
+	var err error
+	if short.Study.Space, err = box.Study.Space.WithCandidates([][]float64{{0, 0.1}, {1, 0.2}}); err != nil {
+		t.Fatal(err)
 	}
-	same(t, s, w, twin.Op{Kind: "ask", N: 2})
+	create(t, m, "short", short)
+	priors := digests(t, m, list)
+	check := func(what string, want int, with ...string) {
+		t.Helper()
+		made := map[*cmbo.Prior]bool{}
+		for i, s := range m.Studies() {
+			made[study.PriorOf(s)] = true
+			if digest, _ := s.Prior(); digest != with[i] {
+				t.Errorf("%s: study %s has prior %s, want %s", what, s.ID(), digest, with[i])
+			}
+		}
+		if len(made) != want || len(m.Priors()) != 2 {
+			t.Errorf("%s: the studies have %d priors in memory, want %d; %d are kept, want 2", what, len(made), want, len(m.Priors()))
+		}
+	}
+	restart := func() {
+		t.Helper()
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		m = open(t, config)
+	}
+	first, other := priors[0], priors[1]
+	check("made", 3, first, first, first, first)
+	restart()
+	check("after a restart", 3, first, first, first, first)
+	for _, id := range []string{"a", "b", "box"} {
+		if _, err := m.SetPrior(t.Context(), id, other); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check("with another prior", 3, other, other, other, first)
+	restart()
+	check("with another prior, after a restart", 3, other, other, other, first)
 }
 
 // A study whose prior is gone or damaged is damaged itself, and well again when
@@ -173,7 +211,7 @@ func TestPriorGone(t *testing.T) {
 	m := open(t, study.Config{Dir: dir})
 	s, w := create(t, m, "s", twin.Kinds(t)[2])
 	same(t, s, w, twin.Op{Kind: "ask", N: 1})
-	digest, _, _ := s.Prior()
+	digest, _ := s.Prior()
 	if _, err := m.AddPrior(t.Context(), "name", encode(t, twin.Kinds(t)[2].Prior)); err != nil {
 		t.Fatal(err)
 	}
@@ -209,6 +247,12 @@ func TestPriorGone(t *testing.T) {
 		}
 		if name != "gone" && !errors.Is(reported, disk.ErrDamaged) {
 			t.Errorf("%s: %v", name, reported)
+		}
+		if _, err := m.AddPrior(t.Context(), "", whole); err != nil {
+			t.Fatalf("%s, and sent again: %v", name, err)
+		}
+		if s, err := m.SetPrior(t.Context(), "s", digest); err != nil || diff(s, w) != "" {
+			t.Errorf("%s, and sent again: %v", name, err)
 		}
 		if err := m.Close(); err != nil {
 			t.Fatal(err)

@@ -52,7 +52,6 @@ type header struct {
 // priorOf says which prior a study runs with.
 type priorOf struct {
 	Prior     string `json:"prior,omitempty"`      // digest of it
-	Base      string `json:"base,omitempty"`       // digest of the prior that one was made from for the candidates
 	PriorName string `json:"prior_name,omitempty"` // that the request gave
 }
 
@@ -93,6 +92,19 @@ func journal(rs []*record) io.Reader {
 		}
 	}
 	return &b
+}
+
+// spaceOf returns the space of the journal in records, nil if its first line tells none.
+func spaceOf(rs []*record) *cmbo.Space {
+	var first struct {
+		State struct {
+			Space *cmbo.Space `json:"space"`
+		} `json:"state"`
+	}
+	if len(rs[0].Journal) == 0 || json.Unmarshal(rs[0].Journal[0], &first) != nil {
+		return nil
+	}
+	return first.State.Space
 }
 
 // newestJournal returns the records of the newest journal in a log, how many journals there are before it, and the prior

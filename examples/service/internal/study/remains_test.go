@@ -72,7 +72,7 @@ func TestEveryRemainsOfADirectory(t *testing.T) {
 		if err != nil {
 			return false
 		}
-		digest, _, _ := s.Prior()
+		digest, _ := s.Prior()
 		return digest == other.Digest
 	})
 	_, _, err = do(t.Context(), s, "d", twin.Op{Kind: "tell", Trial: 3, Y: 1})

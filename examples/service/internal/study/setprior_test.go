@@ -53,8 +53,8 @@ func TestSetPrior(t *testing.T) {
 			}
 			change := func(n int) {
 				t.Helper()
-				with, _, _ := s.Prior()
-				_, news := s.Events(0)
+				with, _ := s.Prior()
+				before, news := s.Events(0)
 				size := len(log.read(t))
 				got, err := m.SetPrior(t.Context(), "s", priors[n])
 				if err != nil || got != s {
@@ -63,13 +63,26 @@ func TestSetPrior(t *testing.T) {
 				if _, err := w.Apply(twin.Op{Kind: "prior", N: n}); err != nil {
 					t.Fatal(err)
 				}
-				select {
-				case <-news:
-					t.Fatal("another prior is told as an event")
-				default:
-				}
 				if same := len(log.read(t)) == size; same != (with == priors[n]) {
 					t.Fatalf("the log grew: %v, for another prior: %v", !same, with != priors[n])
+				}
+				if digest, _ := s.Prior(); digest != priors[n] {
+					t.Fatalf("it runs with prior %s, given %s", digest, priors[n])
+				}
+				told := false
+				select {
+				case <-news:
+					told = true
+				default:
+				}
+				after, _ := s.Events(0)
+				switch e := after[len(after)-1]; {
+				case with == priors[n]:
+					if told || len(after) != len(before) {
+						t.Fatalf("the prior that it has is told as event %+v", e)
+					}
+				case !told || len(after) != len(before)+1 || e.Number != len(after) || e.Kind != api.EventPrior || e.Prior != priors[n]:
+					t.Fatalf("another prior is told as event %+v: %v", e, told)
 				}
 			}
 			for step := range 40 {
@@ -79,19 +92,23 @@ func TestSetPrior(t *testing.T) {
 					same(t, s, w, w.Next(rng))
 				}
 				if rng.IntN(6) == 0 {
+					events, _ := s.Events(0)
 					if err := m.Close(); err != nil {
 						t.Fatal(err)
 					}
 					m = open(t, config)
 					s = study1(t, m)
+					if again, _ := s.Events(0); !reflect.DeepEqual(again, events) {
+						t.Fatalf("events after a restart: %v, before: %v", again, events)
+					}
 				}
 				if d := diff(s, w); d != "" {
 					t.Fatalf("step %d: %s", step, d)
 				}
 			}
 			change(1)
-			if digest, _, name := s.Prior(); digest != priors[1] || name != "" || s.PastTasks() != 2 {
-				t.Errorf("prior %s, %q, of %d tasks", digest, name, s.PastTasks())
+			if _, name := s.Prior(); name != "" || s.PastTasks() != 2 {
+				t.Errorf("prior %q, of %d tasks", name, s.PastTasks())
 			}
 			r, again, err := s.Ask(t.Context(), study.Request{Key: "first", Fingerprint: "f"}, 2, deadline)
 			if err != nil || !again || len(r.Trials) != 2 {
@@ -227,7 +244,7 @@ func TestSetPriorFaults(t *testing.T) {
 				s = study1(t, m)
 				with := 0
 				if s.Damaged() == nil {
-					if digest, _, _ := s.Prior(); digest == priors[1] {
+					if digest, _ := s.Prior(); digest == priors[1] {
 						with = 1
 					}
 				} else if !gone {

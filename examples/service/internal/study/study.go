@@ -145,7 +145,10 @@ func (s *Study) restore(rs, newest []*record, now *run, opts []cmbo.Option) (err
 	}
 	s.current.Store(now)
 	for _, r := range rs {
-		if r.Study != nil || r.Prior != nil { // a journal's first line is of no event
+		if r.Prior != nil {
+			s.view.turn(r.Prior)
+		}
+		if r.Study != nil || r.Prior != nil { // a journal's first line is of no event of the optimiser's
 			continue
 		}
 		events, err := r.events()
@@ -533,7 +536,7 @@ func (s *Study) aside(ctx context.Context, f func() error) error {
 
 // setPrior has the study go on with the prior of next, unless it does already: the log gets the beginning of another
 // journal, in one record, so that a kill leaves the one prior or the other. Requests that wait go on with the new one.
-func (s *Study) setPrior(ctx context.Context, next *run, opts []cmbo.Option) error {
+func (s *Study) setPrior(ctx context.Context, next *run, parallel cmbo.Option) error {
 	if err := s.enter(ctx, s.model); err != nil {
 		return err
 	}
@@ -552,12 +555,12 @@ func (s *Study) setPrior(ctx context.Context, next *run, opts []cmbo.Option) err
 			return err
 		}
 		begin := s.beginning(&record{Prior: &next.of}, s.append)
-		opt, err := cmbo.Restore(&state, append(slices.Clone(opts), cmbo.WithNewPrior(next.prior), cmbo.WithJournal(begin))...)
+		opt, err := cmbo.Restore(&state, parallel, cmbo.WithNewPrior(next.prior), cmbo.WithJournal(begin))
 		if err != nil {
 			return err
 		}
 		s.current.Store(&run{opt: opt, prior: next.prior, of: next.of, before: old.before + 1})
-		s.view.outdate()
+		s.view.turn(&next.of)
 		_ = s.remember() // as in change
 		return nil
 	})
@@ -679,12 +682,11 @@ func (s *Study) Minimizes() bool { return s.minimize }
 // Positive reports whether values are positive and seen in logarithms.
 func (s *Study) Positive() bool { return s.positive }
 
-// Prior returns the digest of the prior that the study runs with, the digest of
-// the one that was made from if the space is a list of candidates, and the name
-// that it was asked for by; empty where there is none.
-func (s *Study) Prior() (digest, base, name string) {
+// Prior returns the digest of the prior that the study runs with and the name that it was asked for by; empty where
+// there is none.
+func (s *Study) Prior() (digest, name string) {
 	of := s.current.Load().of
-	return of.Prior, of.Base, of.PriorName
+	return of.Prior, of.PriorName
 }
 
 // PastTasks returns the number of tasks that the prior was learned from, 0 without one.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"maps"
 	"math"
 	"slices"
@@ -91,11 +92,19 @@ type view struct {
 	news         chan struct{}    // closed with the next event
 }
 
-// outdate has what was asked of the model be asked again.
-func (v *view) outdate() {
+// turn notes that the study goes on with another prior: what was asked of the model is asked again.
+func (v *view) turn(to *priorOf) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.events++
+	v.note(api.Event{Kind: api.EventPrior, Prior: cmp.Or(to.PriorName, to.Prior)})
+	v.tell()
+}
+
+// tell has those who wait for news look.
+func (v *view) tell() {
+	close(v.news)
+	v.news = make(chan struct{})
 }
 
 // version goes up with every event, and with another prior.
@@ -231,10 +240,13 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 		if e.Trial > 0 {
 			reply.Trials = append(reply.Trials, e.Trial)
 		}
-		v.note(e)
+		h := api.Event{Kind: e.Kind, Trial: e.Trial}
+		if e.Kind == api.Told || e.Kind == api.EventObserved || e.Kind == api.EventReported {
+			h.Y, h.Step = e.Y, e.Step
+		}
+		v.note(h)
 	}
-	close(v.news)
-	v.news = make(chan struct{})
+	v.tell()
 	reply.Observations, reply.Enqueued = len(v.observations), v.queue
 	v.events += len(events)
 	if r.Key != "" {
@@ -243,13 +255,9 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 	return reply
 }
 
-// note adds an event that was applied to the history.
-func (v *view) note(e event) {
-	h := api.Event{Number: len(v.history) + 1, Kind: e.Kind, Trial: e.Trial, Observations: len(v.observations),
-		Open: v.counts.Open}
-	if e.Kind == api.Told || e.Kind == api.EventObserved || e.Kind == api.EventReported {
-		h.Y, h.Step = e.Y, e.Step
-	}
+// note adds what happened to the history, with the state after it.
+func (v *view) note(h api.Event) {
+	h.Number, h.Observations, h.Open = len(v.history)+1, len(v.observations), v.counts.Open
 	if v.best >= 0 {
 		best := v.observations[v.best].Y
 		h.Best = &best

@@ -114,3 +114,17 @@ func in(ctx context.Context, queue chan struct{}, f func() error) error {
 	defer func() { <-queue }()
 	return f()
 }
+
+// FirstWhile is the usual length of the first of [Whiles].
+const FirstWhile = 500 * time.Millisecond
+
+// Whiles bound the parts of a computation that goes on where it was interrupted. Each is a twentieth longer than the one
+// before, as what cannot be interrupted may take longer than the first.
+type Whiles struct{ Next time.Duration }
+
+// Context returns one that ends after the next of them.
+func (w *Whiles) Context(ctx context.Context) (context.Context, context.CancelFunc) {
+	now := w.Next
+	w.Next += now / 20
+	return context.WithTimeout(ctx, now)
+}

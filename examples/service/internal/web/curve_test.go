@@ -205,7 +205,7 @@ func TestCurves(t *testing.T) {
 		}
 		page := s.get(t, "/studies/s")
 		wellFormed(t, page)
-		for _, what := range []string{fmt.Sprintf("%d stopped", statuses[api.Stopped]), "stopped at step ", "open at step 4, 1.9"} {
+		for _, what := range []string{fmt.Sprintf("%d stopped", statuses[api.Stopped]), "stopped at step ", "open at step 4, 1.9", "Chart of told, stopped, open; x: step; y: value"} {
 			if !strings.Contains(page, what) {
 				t.Errorf("the page lacks %q", what)
 			}

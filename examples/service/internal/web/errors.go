@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"reflect"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -139,13 +140,24 @@ func notServed(err error) string {
 
 // text is an error in words that concern the service.
 func text(err error) string {
-	return strings.NewReplacer(
-		"Policy: history.Skip", `"skip": true`, "cmbo: ", "", "history: ", "",
-		"Prior.Adopt brings a prior to another space", "POST /v1/priors/{name}/adopt brings a prior to another space",
-		"(Space.Adopt)", "(POST /v1/priors/{name}/adopt)",
-		"; Space.Adopt drops it", "; POST /v1/priors/{name}/adopt drops it from a prior",
-	).Replace(err.Error())
+	s := err.Error()
+	var kind *json.UnmarshalTypeError
+	if errors.As(err, &kind) {
+		s = strings.Replace(s, kind.Error(), misfit(kind), 1)
+	}
+	return words.Replace(s)
 }
+
+// words are those of the library's Go, and what requests call the same.
+var words = strings.NewReplacer(
+	"Policy: history.Skip", `"skip": true`, "CSV.Comma says", `"separator" says`, "Katib.Metric says", `"value" says`,
+	"set Katib.Direction", `set "minimize"`, "cmbo: ", "", "history: ", "",
+	"Prior.Adopt brings a prior to another space", "POST /v1/priors/{name}/adopt brings a prior to another space",
+	"Changes.Renamed or Defaults", `"renamed" or "defaults"`, "(Space.Adopt)", "(POST /v1/priors/{name}/adopt)",
+	"; Space.Adopt drops it", "; POST /v1/priors/{name}/adopt drops it from a prior",
+	"WithPositiveValues", "positive_values", "WithContext", "context", ": see Sampler", "",
+	"json.Number", "number", "[]interface {}", "list", "map[string]interface {}", "object",
+)
 
 // where tells the place a cmbo error names, nil if it names none.
 func where(err error) *api.Where {
@@ -189,10 +201,39 @@ func notJSON(err error) (api.Detail, bool) {
 		d.Where = &api.Where{Offset: syntax.Offset}
 	case errors.As(err, &kind):
 		d.Where = &api.Where{Field: kind.Field, Offset: kind.Offset}
+		d.Message = "the body is not the JSON expected: " + misfit(kind)
 	case !errors.Is(err, api.ErrRow) && !strings.HasPrefix(err.Error(), "json: "): // such as an unknown field
 		return api.Detail{}, false
 	}
 	return d, true
+}
+
+// misfit says what was sent in place of what.
+func misfit(e *json.UnmarshalTypeError) string {
+	s := fmt.Sprintf("%s where %s belongs", e.Value, belongs(e.Type))
+	if e.Field != "" {
+		s += ", in " + e.Field
+	}
+	return s
+}
+
+// belongs names the JSON that a type is read from.
+func belongs(t reflect.Type) string {
+	switch t.Kind() {
+	case reflect.Bool:
+		return "true or false"
+	case reflect.String:
+		return "a string"
+	case reflect.Slice:
+		return "a list"
+	case reflect.Float64:
+		return "a number"
+	case reflect.Int, reflect.Uint64:
+		return "a whole number"
+	case reflect.Pointer:
+		return belongs(t.Elem())
+	}
+	return "an object"
 }
 
 // refuse writes an error.

@@ -9,6 +9,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -134,8 +135,14 @@ func wrong(t *testing.T, c call, w *httptest.ResponseRecorder) api.Detail {
 	if err := d.Decode(&e); w.Code < 400 || w.Code > 499 || w.Header().Get("Content-Type") != "application/json" || err != nil || e.Error.Code == "" || e.Error.Message == "" {
 		t.Fatalf("%v\nis answered %d %v %s (%v)", c, w.Code, w.Header(), w.Body, err)
 	}
+	if word := goWords.FindString(e.Error.Message); word != "" {
+		t.Errorf("%v\nis answered with a word of Go's, %s: %s", c, word, e.Error.Message)
+	}
 	return e.Error
 }
+
+// goWords are names and types of Go that say nothing to who sends JSON.
+var goWords = regexp.MustCompile(`\bGo \w+|\bWith[A-Z]\w+|\b(Space|Prior|CSV|Katib|Changes|json|space)\.[A-Z]\w+|\[\]\w|interface \{|type float64|\bJSON:`)
 
 // dial opens a connection: in sends on it, out closes it.
 func dial(t *testing.T, base string) (in func(string), out func()) {

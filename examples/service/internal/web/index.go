@@ -44,7 +44,7 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 		return cmp.Compare(min(len(b.Names), 1), min(len(a.Names), 1))
 	})
 	priors := &plot.Table{
-		Caption: "What was learned from past tasks. Those without a name were made for one study or for one list of candidates.",
+		Caption: "What was learned from past tasks. Those without a name are called by their digest.",
 		Columns: plot.Titled("name", "digest", "KiB"),
 	}
 	for _, f := range files {
@@ -65,8 +65,6 @@ func priorLabel(m api.Study) string {
 	switch {
 	case m.PriorName != "":
 		return m.PriorName
-	case m.PriorBase != "":
-		return shortDigest(m.PriorBase)
 	case m.Prior != "":
 		return shortDigest(m.Prior)
 	}

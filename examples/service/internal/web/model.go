@@ -137,21 +137,12 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 			}
 			c.Series = append(c.Series, s)
 		}
-		points, beyond := measuredPoints(), beyondPoints()
-		for k, o := range obs {
-			if len(obs)-k > shownPoints {
-				continue
-			}
-			s := &points
-			if axis.clamp(o.Y) != o.Y {
-				s, off = &beyond, true
-			}
-			s.X, s.Y = append(s.X, place(param, o.X[i])), append(s.Y, axis.clamp(o.Y))
+		points := newCloud(t, axis)
+		for k := max(0, len(obs)-shownPoints); k < len(obs); k++ {
+			points.add(place(param, obs[k].X[i]), &obs[k])
 		}
-		c.Series = append(c.Series, points)
-		if len(beyond.X) > 0 {
-			c.Series = append(c.Series, beyond)
-		}
+		off = off || points.beyond.X != nil
+		c.Series = append(c.Series, points.series()...)
 		if best := t.Summary().Best; best != nil {
 			c.Series = append(c.Series, theBest(place(param, best.X[i]), axis.clamp(best.Y)))
 		}

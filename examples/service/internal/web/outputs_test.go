@@ -265,6 +265,9 @@ func TestPageOfLimits(t *testing.T) {
 	if other := page("other", 2.5); regret(one) != regret(other) {
 		t.Error("the regret follows a value that does not hold its limit")
 	}
+	if strings.Count(one, "told, misses a limit<") != 2 || strings.Count(one, "measured, misses a limit, ") != 2 {
+		t.Error("the page does not tell the two values that miss the limit")
+	}
 	if strings.Count(one, "told, the best<") != 1 || strings.Contains(one, "<strong>0.75<") {
 		t.Error("the table marks another row than that of the best")
 	}
@@ -372,8 +375,11 @@ func TestPriorOfAnotherVersion(t *testing.T) {
 	if _, err := c.Ask(t.Context(), "prior", 1); err != nil {
 		t.Error(err)
 	}
-	if page := after.get(t, "/studies/prior"); !strings.Contains(page, "prior <code>again</code> of 1 past task") {
-		t.Error(page)
+	page := after.get(t, "/studies/prior")
+	for _, what := range []string{"prior <code>again</code> of 1 past task", " After 1 trial another prior took the place "} {
+		if !strings.Contains(page, what) {
+			t.Errorf("the page lacks %q", what)
+		}
 	}
 	if err := after.m.Close(); err != nil {
 		t.Fatal(err)

@@ -56,6 +56,7 @@ func (s *Server) studyPage(t *study.Study) *plot.Page {
 	model, advice := modelSays(t, m)
 	bestTable(p, t, m, advice)
 	valuesFigure(p, t)
+	curvesFigure(p, t, m)
 	modelSection(p, t, m, model, advice)
 	weightChart(p, t, m)
 	trialTable(p, t, m)
@@ -165,7 +166,7 @@ func compact(v any) string {
 // like it.
 func settings(p *plot.Page, t *study.Study) {
 	m, o := summary(t), t.Options()
-	q := api.NewStudy{ID: m.ID, Prior: cmp.Or(m.PriorName, m.PriorBase, m.Prior), Options: o, Optimum: m.Optimum, Objective: m.Objective, Unit: m.Unit}
+	q := api.NewStudy{ID: m.ID, Prior: cmp.Or(m.PriorName, m.Prior), Options: o, Optimum: m.Optimum, Objective: m.Objective, Unit: m.Unit}
 	p.Section("Settings")
 	text := fmt.Sprintf("The model: %s. As `POST /v1/studies` takes them; what is not there has the default.", t.Model())
 	space := t.Space()
@@ -287,17 +288,12 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	at, failures := positions(len(obs), trials)
 	axis, limits := valueAxis(t, obs)
 	worst := limits.clamp(obs[0].Y)
-	values, beyond := measuredPoints(), beyondPoints()
-	for i, o := range obs {
-		worst = sign * min(sign*worst, sign*limits.clamp(o.Y))
-		if len(obs)-i > shownPoints {
-			continue
+	values := newCloud(t, limits)
+	for i := range obs {
+		worst = sign * min(sign*worst, sign*limits.clamp(obs[i].Y))
+		if len(obs)-i <= shownPoints {
+			values.add(at[i], &obs[i])
 		}
-		s := &values
-		if limits.clamp(o.Y) != o.Y {
-			s = &beyond
-		}
-		s.X, s.Y = append(s.X, at[i]), append(s.Y, limits.clamp(o.Y))
 	}
 	best, before := bestSoFar(t, obs)
 	var tops []float64
@@ -305,7 +301,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		tops = append(tops, limits.clamp(y))
 	}
 	x := plot.Axis{Label: "evaluations", Integer: true, Min: 1, Max: float64(max(len(obs)+len(failures), 5))}
-	chart := &plot.Chart{X: x, Y: axis, Series: []plot.Series{values}}
+	chart := &plot.Chart{X: x, Y: axis, Series: values.series()}
 	caption := "Measured values in the order in which they were told, and the best so far."
 	if limited(t) {
 		caption = "Measured values in the order in which they were told, and the best so far of those that hold the limits of all outputs."
@@ -317,8 +313,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	} else {
 		caption = "Measured values in the order in which they were told, of which none holds the limits of all outputs yet."
 	}
-	if n := len(beyond.X); n > 0 {
-		chart.Series = append(chart.Series, beyond)
+	if n := len(values.beyond.X); n > 0 {
 		caption += fmt.Sprintf(" %s too far from the others for the axis; the table of trials has them.", verb(n, "value lies", "values lie"))
 	}
 	failed := plot.Series{Name: "failed", Points: true, Style: 4}
@@ -328,6 +323,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	if len(failed.X) > 0 {
 		chart.Series = append(chart.Series, failed)
 		caption += fmt.Sprintf(" %s, each at its place among the evaluations", verb(len(failed.X), "trial failed", "trials failed"))
+		caption += ", drawn level with the worst value"
 		if more {
 			caption += "; later ones are not shown"
 		}
@@ -397,9 +393,37 @@ func verb(n int, one, more string) string {
 	return strconv.Itoa(n) + " " + more
 }
 
-func measuredPoints() plot.Series { return plot.Series{Name: "measured", Points: true, Style: 8} }
+// A cloud is the values measured: those that hold all limits or are of a study without, those that miss one, and those
+// beyond the axis, which are drawn at its edge.
+type cloud struct {
+	held, missed, beyond plot.Series
+	axis                 limits
+	outputs              []api.Output
+}
 
-// beyondPoints are drawn at the edge of the axis that they lie beyond.
+func newCloud(t *study.Study, axis limits) *cloud {
+	return &cloud{
+		held:   plot.Series{Name: "measured", Points: true, Style: 8},
+		missed: plot.Series{Name: "misses a limit", Points: true, Style: 6},
+		beyond: beyondPoints(), axis: axis, outputs: t.Options().Outputs,
+	}
+}
+
+func (c *cloud) add(x float64, o *study.Observation) {
+	s, y := &c.held, c.axis.clamp(o.Y)
+	switch {
+	case y != o.Y:
+		s = &c.beyond
+	case !o.Holds(c.outputs):
+		s = &c.missed
+	}
+	s.X, s.Y = append(s.X, x), append(s.Y, y)
+}
+
+func (c *cloud) series() []plot.Series {
+	return slices.DeleteFunc([]plot.Series{c.held, c.missed, c.beyond}, func(s plot.Series) bool { return s.X == nil })
+}
+
 func beyondPoints() plot.Series { return plot.Series{Name: "off the axis", Points: true, Style: 5} }
 
 // limits are those of an axis of values, NaN where the data decides.
@@ -522,8 +546,76 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series,
 	}
+	caption += priorChanges(t)
 	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
 }
+
+// priorChanges says after which trial the study went on with another prior, the last time.
+func priorChanges(t *study.Study) string {
+	events, _ := t.Events(0)
+	asked, last := 0, -1
+	for _, e := range events {
+		switch e.Kind {
+		case api.EventAsked:
+			asked++
+		case api.EventPrior:
+			last = asked
+		}
+	}
+	if last < 0 {
+		return ""
+	}
+	return fmt.Sprintf(" After %s another prior took the place of the one before.", plural(last, "trial"))
+}
+
+// shownSteps bounds the values of a figure of curves, but for the last one of each.
+const shownSteps = 5000
+
+// curvesFigure draws what the newest trials showed before the ends of their evaluations.
+func curvesFigure(p *plot.Page, t *study.Study, m study.Summary) {
+	asked := m.Counts.Asked()
+	trials, _ := t.Trials("", asked-shownTrials, shownTrials)
+	var shown []study.Observation
+	for _, tr := range trials {
+		for _, y := range tr.Values {
+			shown = append(shown, study.Observation{Y: y})
+		}
+	}
+	if shown == nil {
+		return
+	}
+	axis, limits := valueAxis(t, shown)
+	chart := &plot.Chart{X: plot.Axis{Label: "step", Integer: true}, Y: axis}
+	every, beyond, named := 1+len(shown)/shownSteps, false, make(map[string]bool)
+	for _, tr := range trials {
+		s := plot.Series{Name: tr.Status, Style: curveStyles[tr.Status], Plain: true, Bold: tr.Status == api.Open}
+		for i, y := range tr.Values {
+			beyond = beyond || limits.clamp(y) != y
+			if i%every == 0 || i == len(tr.Values)-1 {
+				s.X, s.Y = append(s.X, float64(tr.Steps[i])), append(s.Y, limits.clamp(y))
+			}
+		}
+		if s.X == nil {
+			continue
+		}
+		if named[s.Name] { // once in the legend
+			s.Name = ""
+		}
+		named[tr.Status] = true
+		chart.Series = append(chart.Series, s)
+	}
+	caption := "What evaluations showed before their ends, a curve for each trial."
+	if asked > shownTrials {
+		caption = fmt.Sprintf("What evaluations showed before their ends, a curve for each that reported of the newest %d trials.", shownTrials)
+	}
+	if beyond {
+		caption += " What lies beyond the axis of values is at its edge."
+	}
+	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
+}
+
+// curveStyles are the looks of curves, by the status of their trials.
+var curveStyles = map[string]int{api.Open: 1, api.Told: 8, api.Failed: 4, api.Cancelled: 5, api.Stopped: 2}
 
 // status says what became of a trial, and why.
 func status(t study.Trial) string {
@@ -563,9 +655,16 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 	for _, param := range params {
 		table.Columns = append(table.Columns, plot.Column{Title: param.Name()})
 	}
+	misses := make(map[int]bool)
+	for _, o := range t.Observations() {
+		misses[o.Trial] = !o.Holds(outputs)
+	}
 	for i := len(trials) - 1; i >= 0; i-- {
 		tr := trials[i]
 		became := status(tr)
+		if misses[tr.ID] {
+			became += ", misses a limit"
+		}
 		if m.Best != nil && m.Best.Trial == tr.ID {
 			became += ", the best"
 		}

@@ -70,7 +70,7 @@ func TestPages(t *testing.T) {
 		}
 		shown := []string{"best so far", "cancelled", "0.25", `http-equiv="refresh" content="5"`, "The model: Gaussian process without a prior.", "What more evaluations would bring is not known yet"}
 		if k.Past != "" {
-			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "Too early to tell: ", "found to bear on this task, after ")
+			shown = append(shown[:4:4], "The model: hierarchical prior.", "no transfer", "all past tasks", "Too early to tell whether the past helps: ", "found to bear on this task, after ")
 		}
 		for _, what := range shown {
 			if !strings.Contains(page, what) {

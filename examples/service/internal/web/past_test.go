@@ -247,6 +247,7 @@ func TestBadFiles(t *testing.T) {
 		{"unknown format", `{"format":"xls","text":"x"}`, "bad_request", 0},
 		{"no metric", `{"format":"mlflow","text":"x"}`, "bad_request", 0},
 		{"two separators", `{"format":"csv","text":"x,value\n0.5,1\n","separator":";;"}`, "bad_request", 0},
+		{"another separator", `{"format":"csv","text":"x;value\n0.5;1\n"}`, "bad_data", 1},
 		{"no column", `{"format":"csv","text":"y,value\n0.5,1\n"}`, "bad_data", 1},
 		{"outside", `{"format":"csv","text":"x,value\n0.5,1\n2,1\n"}`, "bad_value", 3},
 		{"no row", `{"format":"csv","text":"x,value\n"}`, "bad_task", 0},

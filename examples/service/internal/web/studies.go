@@ -34,7 +34,7 @@ func summary(t *study.Study) api.Study {
 	m := t.Summary()
 	out.Minimize, out.Optimum = t.Minimizes(), t.Optimum()
 	out.Objective, out.Unit = t.Objective()
-	out.Prior, out.PriorBase, out.PriorName = t.Prior()
+	out.Prior, out.PriorName = t.Prior()
 	out.Trials, out.Observations, out.Enqueued, out.Best = m.Counts, m.Observations, m.Enqueued, best(t, m)
 	return out
 }

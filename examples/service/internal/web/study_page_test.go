@@ -78,7 +78,7 @@ func TestStudyPage(t *testing.T) {
 		wellFormed(t, page)
 		for _, what := range []string{
 			`{&#34;flag&#34;: true, &#34;kind&#34;: &#34;b&#34;, &#34;rate&#34;: 0.012345678901234567, &#34;rows&#34;: 1030507, &#34;units&#34;: 32, &#34;zero&#34;: 0}`,
-			">0.012345678901234567<", ">1030507<", "error (%)", "<code>error</code>", "1 value lies too far", "2 trials failed", "told, enqueued",
+			">0.012345678901234567<", ">1030507<", "error (%)", "<code>error</code>", "1 value lies too far", "2 trials failed", "level with the worst value", "told, enqueued",
 			">1048576</text>", "lies beyond the axis", "lies beyond an axis", ">1000000000000<", "What the model expected when it chose", "values lay inside their 90 % interval",
 		} {
 			if !strings.Contains(strings.ReplaceAll(page, "&quot;", "&#34;"), what) {
