@@ -90,7 +90,18 @@ func TestCheckByHand(t *testing.T) {
 		}
 		return o, regret, reached
 	}
-	prior := learn(t, space, slices.Delete(slices.Clone(tasks), 1, 2), cmbo.WithMinimize())
+	var common, noise float64
+	var prior *cmbo.Prior // of all but the second task
+	for i := range tasks {
+		p := learn(t, space, slices.Delete(slices.Clone(tasks), i, i+1), cmbo.WithMinimize())
+		if i == 1 {
+			prior = p
+		}
+		common, noise = common+p.Report().Common/5, noise+p.Report().Noise/5
+	}
+	require.InDelta(t, common, report.Common, 1e-12)
+	require.InDelta(t, noise, report.Noise, 1e-12)
+	require.Positive(t, noise)
 	with, regret, reached := run(cmbo.WithPrior(prior))
 	require.InDelta(t, regret, got.With.Regret, 1e-12)
 	require.Equal(t, reached, got.With.Evaluations)

@@ -247,6 +247,7 @@ func TestOutlook(t *testing.T) {
 	drive(t, o, f, 17)
 	u, err = o.Outlook(ctx)
 	require.NoError(t, err)
+	require.Zero(t, u.Next)
 	require.Zero(t, u.Expected)
 	require.Zero(t, u.Most)
 }

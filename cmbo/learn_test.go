@@ -23,6 +23,18 @@ func TestLearnReport(t *testing.T) {
 	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 	require.Equal(t, 12/(12+float64(len(tasks))), r.Shrinkage)
 	require.Greater(t, r.Common, 0.0)
+	// One function, of variance 1/2 as its points are uniform, and as much noise or none.
+	for _, c := range []struct{ noise, common float64 }{{0, 1}, {0.5, 0.5}} {
+		draw := rng.Stream(28, t.Name())
+		for i := range tasks {
+			for k, x := range tasks[i].X {
+				tasks[i].Y[k] = math.Sin(2*math.Pi*x[0]) + math.Sqrt(c.noise)*draw.NormFloat64()
+			}
+		}
+		r = learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
+		require.InDelta(t, c.common, r.Common, 0.15)
+		require.InDelta(t, 1-c.common, r.Noise, 0.15)
+	}
 }
 
 // TestLearnAnything: histories as they come: one task, one observation,

@@ -123,8 +123,8 @@ func TestRecommend(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%v %v %v", r.X, r.Mean, r.Gain), fmt.Sprintf("%v %v %v", again.X, again.Mean, again.Gain))
 }
 
-// Where no noise is given half of what a single value deviates from the mean counts for the
-// point, two thirds of what two do, and what is left of half the noise variance makes the interval wider.
+// Where no noise is given half of its variance may be a deviation of the point's own, of which each
+// value tells as a Kalman filter has it; the variance that it leaves makes the interval wider.
 func TestRecommendOwn(t *testing.T) {
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))
@@ -141,13 +141,21 @@ func TestRecommendOwn(t *testing.T) {
 	}
 	rec, err := o.Recommend(ctx)
 	require.NoError(t, err)
+	present := o.draft()
+	d, scale := present.data(false)
+	half := o.model.noise() * scale.Scale * scale.Scale / 2
+	require.Positive(t, half)
+	left := make(map[float64]float64)
 	best, bestMean, bestValue := [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}
 	for x, ys := range values {
 		mean, _, err := o.Predict([]float64{x})
 		require.NoError(t, err)
 		worth := mean
+		left[x] = half
 		for _, y := range ys {
-			worth += (y - mean) / float64(len(ys)+1)
+			gain := left[x] / (left[x] + half)
+			worth += gain * (y - worth)
+			left[x] -= gain * left[x]
 			if y > bestValue[1] {
 				bestValue = [2]float64{x, y}
 			}
@@ -164,10 +172,12 @@ func TestRecommendOwn(t *testing.T) {
 	assert.NotEqual(t, best[0], bestValue[0])
 	mean, sd, err := o.Predict(rec.X)
 	require.NoError(t, err)
-	_, scale := o.draft().data(false)
-	noise := o.model.noise() * scale.Scale * scale.Scale
-	require.Positive(t, noise)
-	wide := math.Sqrt(sd*sd + noise/2/float64(rec.Values+1))
+	holding := present.pointsHolding() // of one value and of two
+	_, own := present.withOwn(d, holding, make([]float64, len(holding)))
+	for i, at := range holding {
+		assert.InEpsilon(t, left[present.h.Observations[at[0]].X[0]], own[i]*scale.Scale*scale.Scale, 1e-12)
+	}
+	wide := math.Sqrt(sd*sd + left[rec.X[0]])
 	assert.InDelta(t, mean, rec.Mean, 1e-12)
 	assert.InEpsilon(t, wide, rec.SD, 1e-9)
 	assert.InEpsilon(t, mean-1.6448536*wide, rec.Quantiles.Low, 1e-6)

@@ -8,26 +8,34 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The power of the probability of success is 2 while a fifth of the evaluations fails, and
-// grows with the square root of the failures beyond.
+// The power of the probability of success is as without failures while a share MayFail of the
+// evaluations fails. Of the failures beyond, without a past the first adds as much again, and four
+// times as many twice as much; with one the first adds nothing, and each after it SuccessGrowth times that.
 func TestSuccessPower(t *testing.T) {
 	ctx := context.Background()
 	space, err := UnitCube(1)
 	require.NoError(t, err)
-	for failures, want := range map[int]int{0: 2, 2: 2, 6: 6, 8: 6, 10: 7} { // of ten, 2·(1+√(failures − 2))
-		o, err := New(space, WithInitial(0), WithSurrogate(flat{}))
+	o, err := New(space, WithInitial(0), WithSurrogate(flat{}))
+	require.NoError(t, err)
+	const n = 20
+	for range n {
+		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
-		for i := range 10 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
-			if i < failures {
-				require.NoError(t, o.TellFailed(trial.ID))
-			} else {
-				require.NoError(t, o.Tell(trial.ID, float64(i)))
-			}
-		}
-		f, err := (&successRequirement{}).factor(ctx, o.draft(), linalg.NewDense(1, 1, nil), false)
+		require.NoError(t, o.TellFailed(trial.ID))
+	}
+	o.settings.SuccessPower, o.settings.SuccessGrowth = 100, 3
+	power := func(beyond int) int {
+		d := o.draft()
+		d.h.Failures = int(o.settings.MayFail*n) + beyond
+		f, err := (&successRequirement{}).factor(ctx, d, linalg.NewDense(1, 1, nil), false)
 		require.NoError(t, err)
-		require.Equal(t, want, f.power, "%d failures", failures)
+		return f.power
+	}
+	for beyond, want := range map[int]int{-4: 100, 0: 100, 1: 200, 4: 300, 9: 400, 16: 500} {
+		require.Equal(t, want, power(beyond), "%d failures more than may be", beyond)
+	}
+	o.config.prior = &Prior{}
+	for beyond, want := range map[int]int{-4: 100, 0: 100, 1: 100, 2: 400, 3: 700, 16: 4600} {
+		require.Equal(t, want, power(beyond), "%d failures more than may be, with a past", beyond)
 	}
 }

@@ -73,7 +73,7 @@ func fast(k Kernel) (variance float64, factors int, st Stationary, ok bool) {
 			variance *= u.variance
 			k = u.k
 		default:
-			return 0, 0, Stationary{}, false
+			return
 		}
 	}
 }

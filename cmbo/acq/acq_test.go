@@ -140,9 +140,15 @@ func TestFold(t *testing.T) {
 			t.Errorf("at z = %g: %v and %v", z, a, b)
 		}
 	}
+	// The difference from the best value counts alone.
+	if a, b := (EI{1e120}).Score(-2e120, 1), (EI{0}).Score(-3e120, 1); !testutil.Close(a, b, 1e-14) {
+		t.Errorf("3e120 below the best value: %v and %v", a, b)
+	}
 	// The logarithm itself goes on as it is.
-	if got, want := LogExpectedImprovement(-1e120, 1, 0), -0.5e240; !testutil.Close(got, want, 1e-14) {
-		t.Errorf("log EI = %g, want %g", got, want)
+	for _, c := range [][4]float64{{-1e120, 1, 0, -0.5e240}, {-2e120, 1, 1e120, -4.5e240}, {-0x1p1023, 0x1p600, 0x1p1023, -0x1p847}} {
+		if got := LogExpectedImprovement(c[0], c[1], c[2]); !testutil.Close(got, c[3], 1e-14) {
+			t.Errorf("log EI = %g, want %g", got, c[3])
+		}
 	}
 	if got := LogExpectedImprovement(-1e160, 1, 0); !math.IsInf(got, -1) {
 		t.Errorf("log EI = %g where z² overflows", got)
@@ -169,11 +175,13 @@ func TestSpecialArguments(t *testing.T) {
 		{EI{-big}, big, 0, math.Log(big) + math.Ln2},
 		{EI{-big}, big, 1, math.Log(big) + math.Ln2},
 		{PI{1}, 3, 0, inf},
+		{PI{0}, 5e-324, 0, inf},
 		{PI{1}, 1, 0, -inf},
 		{PI{1}, 0, 0, -inf},
 		{PI{0}, 1, 1e-310, big},
 		{PI{-big}, big, 1, big},
 		{PI{-big}, big, big, 2},
+		{PI{big}, -big, big, -2},
 	}
 	for _, tt := range tests {
 		if s := tt.f.Score(tt.mean, tt.sd); !testutil.Close(s, tt.s, 1e-15) {
@@ -241,6 +249,7 @@ func FuzzScore(f *testing.F) {
 	f.Add(0.0, 1.0, 0.5)
 	f.Add(-1e100, 1e-100, 1e100)
 	f.Add(math.MaxFloat64, 5e-324, -math.MaxFloat64)
+	f.Add(-math.MaxFloat64, 5e-324, math.MaxFloat64)
 	f.Add(1.0, 0.0, 1.0)
 	f.Fuzz(func(t *testing.T, mean, sd, p float64) {
 		legal := !math.IsNaN(mean-mean) && !math.IsNaN(p-p) && sd >= 0 && sd <= math.MaxFloat64

@@ -41,7 +41,7 @@ func (e EI) Score(mean, sd float64) float64 {
 		return math.NaN()
 	}
 	d := mean - e.Best
-	if math.IsInf(d, 0) {
+	if math.IsInf(d, 0) && (d > 0 || sd > 1) { // else sd/4 may underflow
 		// Take everything in units of 4.
 		return EI{e.Best / 4}.Score(mean/4, sd/4) + 2*math.Ln2
 	}
@@ -54,7 +54,7 @@ func (e EI) Score(mean, sd float64) float64 {
 	z := d / sd
 	switch {
 	case z < -foldZ: // L = −z²/2 to rounding
-		return -fold * (1 - logFold - math.Ln2 + 2*(special.Log(-d)-special.Log(sd)))
+		return -fold * (1 - logFold - math.Ln2 + 2*(special.Log(e.Best/4-mean/4)+2*math.Ln2-special.Log(sd)))
 	case z <= 1:
 		return special.Log(sd) + special.NormLogEI(z)
 	default: // EI = d·(1 + h(−z)/z): z may be infinite
@@ -92,8 +92,8 @@ func ExpectedImprovement(mean, sd, best float64) float64 {
 func LogExpectedImprovement(mean, sd, best float64) float64 {
 	s := EI{best}.Score(mean, sd)
 	if s < -fold && sd > 0 {
-		z := 2 * (mean/2 - best/2) / sd
-		return -0.5 * z * z
+		half := (mean/2 - best/2) / sd
+		return -2 * half * half
 	}
 	return s
 }

@@ -27,7 +27,7 @@ func TestValidate(t *testing.T) {
 			t.Errorf("%T %v is taken", f, f)
 		}
 	}
-	for _, f := range []Func{tenth{1}, &UCB{1}, EI{-1}, AdaptiveEI} {
+	for _, f := range []Func{tenth{1}, &UCB{1}, EI{-1}, AdaptiveEI, UCB{0}, UCB{math.MaxFloat64}, PI{-math.MaxFloat64}} {
 		if err := Validate(f); err != nil {
 			t.Errorf("%T %v: %v", f, f, err)
 		}

@@ -76,14 +76,9 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	w.inv.Copy(b.cov)
 	w.inv.Scale(math.Ldexp(1, -kb))
 	w.inv.Scale(math.Ldexp(1, -kb))
-	bd := w.inv.Dense()
-	linalg.MulUpper(&w.resid, a.lower, &bd)
-	w.resid.Scale(math.Ldexp(1, -ka))
-	w.polar.Mul(&w.resid, a.lower)
-	w.sym.Resize(n)
-	for i := range n {
-		copy(w.sym.Row(i), w.polar.Row(i)) // symmetric to rounding; the lower triangle is decomposed
-	}
+	w.cross.CopyTrans(a.lower)
+	w.cross.Scale(math.Ldexp(1, -ka))
+	w.sym.Congruence(&w.cross, &w.inv)
 	if err := w.eigen.Factorize(&w.sym); err != nil {
 		return 0, err
 	}
@@ -113,10 +108,9 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 			y[i] = dot2(w.inv.Row(i), u)
 		}
 		for i := range j + 1 {
-			w.sym.Row(j)[i] = linalg.Dot(w.resid.Row(i), y)
+			w.sym.Set(j, i, linalg.Dot(w.resid.Row(i), y))
 		}
 	}
-	w.sym.Mirror()
 	if err := w.eigen.FactorizeValues(&w.sym); err != nil {
 		return 0, err
 	}

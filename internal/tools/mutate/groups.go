@@ -22,7 +22,7 @@ var groups = []group{
 	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again|HasNoOwn"}}},
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Ranked|UpsideDown|Misfit|BadInput"}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "BinomialTail|NoForecasts|SummedUp|Calibration|Forecast|Outlook|OutputsExplained|Positive"}}},
-	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible"}}},
+	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible|WithNewPrior"}}},
 	{"propose", []string{"cmbo/propose.go"}, []suite{{"./cmbo", "DesignOf|ExhaustedSays|BlocksAre|ModelsMade|FittedIs|ScoresThat|Resumed|EqualScores|Feasible|SurrogateIsTold|Trace|Ask|Optimizer|Enqueue|Order|Pool|Explain|Exhaust|Overlap|During|Panic|Constraint|Hedge|Checkpoints|Budget"}}},
 	{"optimizer", []string{"cmbo/optimizer.go"}, []suite{{"./cmbo", "Optimizer|Constraint|Feasible|Hedge|View|Snapshot|Option|Refus|Weights|Golden|Fail|Panic|Predict|Enqueue|TaskOfCurve|CurvesOf|Stopped|Context|Output|Noise"}, {"./cmbo/paper", "RunTakesScale|Refusals"}}},
 	{"hierarchical", []string{"cmbo/hierarchical.go"}, []suite{{"./cmbo", "Trace|Transfer|Prior|Learn|Explain|Conform|Fail|Config|Encode|TakesPolicy|DefaultScores|ScoresAreNot|RawValuesIn|UnitOfValues"}}},
