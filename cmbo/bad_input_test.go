@@ -67,7 +67,7 @@ func TestBadInput(t *testing.T) {
 		{"an unknown output", tell(cmbo.Outputs{"seconds": 1, "secs": 2}), cmbo.ErrOutput, `trial 1: cmbo: wrong output: output "secs" is none of the run's, ["seconds"]`},
 		{"no output", tell(), cmbo.ErrOutput, `output "seconds" is missing, and it is not optional`},
 		{"outputs twice", tell(cmbo.Outputs{"seconds": 1}, cmbo.Outputs{"seconds": 2}), cmbo.ErrOption, "Outputs given twice"},
-		{"an output that is no number", tell(cmbo.Outputs{"seconds": nan}), cmbo.ErrNotFinite, `output "seconds": value NaN is not a number`},
+		{"an output that is no number", tell(cmbo.Outputs{"seconds": nan}), cmbo.ErrValue, `output "seconds": value NaN is not a number`},
 		{"a doubled name", begin(cmbo.WithOutput("seconds"), cmbo.WithOutput("seconds", cmbo.AtMost(1))), cmbo.ErrOption, `output "seconds" is declared twice`},
 		{"another spelling", begin(cmbo.WithOutput("Sec_onds", cmbo.AtMost(1))), cmbo.ErrOption, `output "Sec_onds": past tasks have "seconds"`},
 		{"limit NaN", begin(cmbo.WithOutput("seconds", cmbo.AtMost(nan))), cmbo.ErrOption, `output "seconds": limit NaN is not a number`},

@@ -82,7 +82,7 @@ func percent(p float64) string {
 // The advice is to stop once the curve has cut the chance to become the best by nine tenths, judging by the curves of
 // past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. It needs a best value and, without
 // past curves or with a prior of ranks, five completed curves. Report fails, changing nothing, with
-// [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or, for a finite value that Tell refuses, [ErrNotFinite]. If only
+// [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or, for a finite value that Tell refuses, [ErrValue]. If only
 // its advice fails, with [ErrNumerical] or ctx.Err(), the value counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}

@@ -642,7 +642,7 @@ func TestReportErrors(t *testing.T) {
 
 	for _, y := range []float64{math.Nextafter(1e150, 2e150), 1e300, -math.MaxFloat64} {
 		p, err := o.Report(ctx, trial.ID, 4, y)
-		require.ErrorIs(t, err, cmbo.ErrNotFinite)
+		require.ErrorIs(t, err, cmbo.ErrValue)
 		require.False(t, p.Stop || p.Diverged)
 		refused := new(cmbo.DataError)
 		require.ErrorAs(t, err, &refused)
@@ -667,12 +667,12 @@ func TestReportErrors(t *testing.T) {
 	first, err := positive.Ask(ctx)
 	require.NoError(t, err)
 	_, err = positive.Report(ctx, first.ID, 1, 0)
-	require.ErrorIs(t, err, cmbo.ErrNotFinite)
+	require.ErrorIs(t, err, cmbo.ErrValue)
 	require.Len(t, positive.Open(), 1)
 	bad := curvedFamily(2, 10)
 	bad[1].Curves[2].Values[0] = -1
 	_, err = cmbo.Learn(ctx, box, bad, cmbo.WithPositiveValues())
-	require.ErrorIs(t, err, cmbo.ErrNotFinite)
+	require.ErrorIs(t, err, cmbo.ErrValue)
 
 	// A damaged log is refused.
 	for from, to := range map[string]string{

@@ -19,9 +19,9 @@ import (
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = space.ErrDimension
-	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or not positive where all
+	// ErrValue: a value is NaN, infinite or beyond ±1e150, or not positive where all
 	// are said to be, or a variance is negative.
-	ErrNotFinite = space.ErrNotFinite
+	ErrValue = space.ErrValue
 	// ErrOutOfSpace: a point does not lie in the search space.
 	ErrOutOfSpace = space.ErrOutOfSpace
 	// ErrSpace: the search space itself is ill-defined.

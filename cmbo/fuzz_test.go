@@ -16,7 +16,7 @@ import (
 // sentinels are the errors of the package; whatever the input, an error wraps
 // one of them.
 var sentinels = []error{
-	cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask,
+	cmbo.ErrDimension, cmbo.ErrValue, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask,
 	cmbo.ErrOutput, cmbo.ErrStep, cmbo.ErrOption, cmbo.ErrPriorMismatch, cmbo.ErrNoCandidates, cmbo.ErrUnknownTrial, cmbo.ErrTrialClosed, cmbo.ErrNumerical,
 }
 

@@ -25,7 +25,7 @@ import (
 // ignored except with [RawValues].
 //
 // It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
-// [ErrTask], [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
+// [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
 // failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM. The fit of their
 // shared process takes 60 times O(n³) a task, from at most 200 tasks and 512 observations of each.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {

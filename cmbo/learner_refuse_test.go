@@ -148,7 +148,7 @@ func TestLearnerAdds(t *testing.T) {
 	require.NoError(t, l.Add(wholeTask()))
 	require.ErrorContains(t, l.Add(fourTasks()[0]), "and a learner takes no more")
 	positive := cubeLearner(t, 2, WithPositiveValues())
-	require.ErrorIs(t, positive.Add(fourTasks()[0]), ErrNotFinite)
+	require.ErrorIs(t, positive.Add(fourTasks()[0]), ErrValue)
 
 	few := cubeLearner(t, 2)
 	addAll(t, few, fourTasks())

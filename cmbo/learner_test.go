@@ -266,7 +266,7 @@ func TestLearnerRefuses(t *testing.T) {
 	require.ErrorIs(t, l.Add(bad), cmbo.ErrDimension)
 	bad = pastTask(50)
 	bad.Y[1] = math.NaN()
-	require.ErrorIs(t, l.Add(bad), cmbo.ErrNotFinite)
+	require.ErrorIs(t, l.Add(bad), cmbo.ErrValue)
 	again := pastTask(50)
 	again.ID = kept
 	require.ErrorIs(t, l.Add(again), cmbo.ErrTask)

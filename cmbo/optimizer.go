@@ -202,7 +202,7 @@ func (o *Optimizer) Space() *Space { return o.space }
 
 // Tell answers an open trial with the value measured there; options are [WithNoise], for the precision of the
 // measurement, and [Outputs]. It fails, changing nothing, with [ErrUnknownTrial], with [ErrTrialClosed] if the trial
-// was answered or cancelled before, with [ErrNotFinite], or with [ErrOutput].
+// was answered or cancelled before, with [ErrValue], or with [ErrOutput].
 func (o *Optimizer) Tell(id int, y float64, opts ...ObservationOption) error {
 	e := runlog.Event{Kind: runlog.EventTold, Trial: id, Y: y}
 	if err := o.observe(&e, opts); err != nil {
@@ -282,7 +282,7 @@ func checkOpen(h *runlog.Log, id int) error {
 
 // Observe adds a point that the optimiser did not propose, such as a default configuration, and its value, with the
 // options of [Optimizer.Tell]. The point must lie in the space, but need not be a candidate; it may be observed
-// repeatedly. It fails, changing nothing, with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrOutput], and
+// repeatedly. It fails, changing nothing, with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrOutput], and
 // waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	if err := o.made(); err != nil {
@@ -320,13 +320,13 @@ type observationOption func(*runlog.Event) error
 func (f observationOption) applyObservation(e *runlog.Event) error { return f(e) }
 
 // WithNoise gives the variance of a measurement's error, in squared units of the value: for the mean of n
-// repetitions, say, their sample variance over n. It is positive, else the call fails with [ErrNotFinite]. For this
+// repetitions, say, their sample variance over n. It is positive, else the call fails with [ErrValue]. For this
 // value it replaces the noise variance that was learned, or given by [WithNoiseVariance]. In a run that has such
 // values, proposals improve on the model's largest mean at a point told, not on the best value told.
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {
-			return space.Errorf(ErrNotFinite, "noise variance %g is not a finite number > 0", variance)
+			return space.Errorf(ErrValue, "noise variance %g is not a finite number > 0", variance)
 		}
 		e.Noise = variance
 		return space.CheckNoise(variance)
@@ -367,7 +367,7 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // the user's units, from the data told so far. Before the first value the hierarchical prior takes the offset and the
 // scale from the past tasks; other models know no scale before two different values, and take values to have unit
 // variance. With [WithPositiveValues] mean and sd are those of a lognormal distribution: see [Optimizer.Quantiles].
-// It fails with [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrNumerical].
+// It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical].
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
 // past tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 %

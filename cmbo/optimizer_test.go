@@ -480,15 +480,15 @@ func TestOptimizerRejectsBadInput(t *testing.T) {
 		trial, same := askSame(t, o, twin)
 
 		for _, y := range []float64{math.NaN(), math.Inf(1), math.Inf(-1), 1e200} {
-			require.ErrorIs(t, o.Tell(trial.ID, y), cmbo.ErrNotFinite)
-			require.ErrorIs(t, o.Observe([]float64{0, 0}, y), cmbo.ErrNotFinite)
+			require.ErrorIs(t, o.Tell(trial.ID, y), cmbo.ErrValue)
+			require.ErrorIs(t, o.Observe([]float64{0, 0}, y), cmbo.ErrValue)
 		}
-		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(-1)), cmbo.ErrNotFinite)
-		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(math.NaN())), cmbo.ErrNotFinite)
+		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(-1)), cmbo.ErrValue)
+		require.ErrorIs(t, o.Tell(trial.ID, 1, cmbo.WithNoise(math.NaN())), cmbo.ErrValue)
 		require.ErrorIs(t, o.Tell(trial.ID, 1, nil), cmbo.ErrOption)
 		require.ErrorIs(t, o.Observe([]float64{0}, 1), cmbo.ErrDimension)
 		require.ErrorIs(t, o.Observe([]float64{0, 1.5}, 1), cmbo.ErrOutOfSpace)
-		require.ErrorIs(t, o.Observe([]float64{0, math.NaN()}, 1), cmbo.ErrNotFinite)
+		require.ErrorIs(t, o.Observe([]float64{0, math.NaN()}, 1), cmbo.ErrValue)
 		_, _, err := o.Predict([]float64{0, 2})
 		require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
 		_, err = o.AskN(ctx, 0)

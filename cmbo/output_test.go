@@ -478,7 +478,7 @@ func TestOutputErrors(t *testing.T) {
 		{[]ObservationOption{Outputs{"parts": 1}}, ErrOutput, `output "seconds" is missing`},
 		{[]ObservationOption{Outputs{"seconds": 1, "second": 2}}, ErrOutput, `output "second" is none of the run's, ["parts" "seconds"]`},
 		{[]ObservationOption{Outputs{"second": 2}}, ErrOutput, `output "second" is none of the run's, ["parts" "seconds"]`},
-		{[]ObservationOption{Outputs{"seconds": 1, "parts": 1e151}}, ErrNotFinite, `output "parts": value 1e+151`},
+		{[]ObservationOption{Outputs{"seconds": 1, "parts": 1e151}}, ErrValue, `output "parts": value 1e+151`},
 	} {
 		for _, err := range []error{o.Tell(trial.ID, 1, c.opts...), o.Observe([]float64{0.5, 0.5}, 1, c.opts...)} {
 			assert.ErrorIs(t, err, c.sentinel)
@@ -539,7 +539,7 @@ func TestNoiseIsPositive(t *testing.T) {
 	o, err := New(s)
 	require.NoError(t, err)
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {
-		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1, WithNoise(v)), ErrNotFinite, v)
+		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1, WithNoise(v)), ErrValue, v)
 	}
 	require.Empty(t, o.Observations())
 	require.NoError(t, o.Observe([]float64{0, 0}, 1, WithNoise(1e-9)))

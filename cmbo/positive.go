@@ -11,7 +11,7 @@ import (
 
 // WithPositiveValues says that all values, of the past tasks and of the new one, are above 0, as times, costs and
 // counts are. Models then see logarithms, hold values for lognormal ([Quantiles]) and predict nothing that is 0 or
-// less. A value that is not positive is refused with [ErrNotFinite]. Outputs are not concerned.
+// less. A value that is not positive is refused with [ErrValue]. Outputs are not concerned.
 //
 // What is proposed has the largest expected improvement of the logarithm. Noise variances are in squared units of the
 // value ([WithNoise]), and count as small beside its square. New takes the option from its prior, and fails with
@@ -29,7 +29,7 @@ func (c *sharedConfig) checkPositive(y float64) error {
 	if !c.positive || y > 0 {
 		return nil
 	}
-	e := space.Errorf(ErrNotFinite, "value %g is not positive, as WithPositiveValues says that all are", y)
+	e := space.Errorf(ErrValue, "value %g is not positive, as WithPositiveValues says that all are", y)
 	e.Value = y
 	return e
 }

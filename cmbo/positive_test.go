@@ -353,7 +353,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 2))
 	for _, y := range []float64{0, math.Copysign(0, -1), -3} {
 		for _, err := range []error{o.Tell(trial.ID, y), o.Observe([]float64{0, 0}, y)} {
-			require.ErrorIs(t, err, cmbo.ErrNotFinite)
+			require.ErrorIs(t, err, cmbo.ErrValue)
 			require.ErrorContains(t, err, fmt.Sprintf("value %g is not positive, as WithPositiveValues says", y))
 			var e *cmbo.DataError
 			require.ErrorAs(t, err, &e)
@@ -374,7 +374,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 	} {
 		back, err := restore()
 		require.NoError(t, err)
-		require.ErrorIs(t, back.Observe([]float64{0, 0}, 0), cmbo.ErrNotFinite)
+		require.ErrorIs(t, back.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
 		a, err := o.Quantiles([]float64{0.1, 0.2})
 		require.NoError(t, err)
 		b, err := back.Quantiles([]float64{0.1, 0.2})
@@ -400,7 +400,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 			require.Equal(t, past[i].Y, task.Y)
 		}
 		o := newOptimizer(t, square, cmbo.WithPrior(p))
-		require.ErrorIs(t, o.Observe([]float64{0, 0}, 0), cmbo.ErrNotFinite)
+		require.ErrorIs(t, o.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
 		q, err := o.Quantiles([]float64{0.5, 0.5})
 		require.NoError(t, err)
 		require.Positive(t, q.Low)
@@ -427,7 +427,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		t.Helper()
 		var e *cmbo.DataError
 		require.ErrorAs(t, err, &e)
-		require.ErrorIs(t, err, cmbo.ErrNotFinite)
+		require.ErrorIs(t, err, cmbo.ErrValue)
 		require.Equal(t, "2", e.Task)
 		require.Equal(t, 7, e.Row)
 	}

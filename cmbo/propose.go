@@ -495,7 +495,7 @@ func (o *draft) draw(step int) {
 // Enqueue has a point evaluated before the model's own proposals: the next Asks propose what is
 // enqueued, in that order, and count it towards the initial design. In a finite space the point
 // must be a candidate. If its trial is cancelled, it is not enqueued again. It fails, changing
-// nothing, with [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace], and waits for an Ask under way.
+// nothing, with [ErrDimension], [ErrValue] or [ErrOutOfSpace], and waits for an Ask under way.
 func (o *Optimizer) Enqueue(x []float64) error {
 	if err := o.made(); err != nil {
 		return err

@@ -143,7 +143,7 @@ func TestMethodsAreDescribed(t *testing.T) {
 
 // sentinel reports whether an error wraps one of cmbo's.
 func sentinel(err error) bool {
-	for _, s := range []error{cmbo.ErrDimension, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask, cmbo.ErrOption, cmbo.ErrNumerical} {
+	for _, s := range []error{cmbo.ErrDimension, cmbo.ErrValue, cmbo.ErrOutOfSpace, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrTask, cmbo.ErrOption, cmbo.ErrNumerical} {
 		if errors.Is(err, s) {
 			return true
 		}

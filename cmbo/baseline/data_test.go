@@ -26,10 +26,10 @@ func TestTasksAreValidated(t *testing.T) {
 		{"noise lengths", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}}, Y: []float64{1}, NoiseVariance: []float64{1, 1}}}, cmbo.ErrDimension, "a", -1},
 		{"ragged", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {0}}, Y: []float64{1, 2}}}, cmbo.ErrDimension, "a", 1},
 		{"outside", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {0, 2}}, Y: []float64{1, 2}}}, cmbo.ErrOutOfSpace, "a", 1},
-		{"nan point", []cmbo.Task{{ID: "a", X: [][]float64{{nan, 0}}, Y: []float64{1}}}, cmbo.ErrNotFinite, "a", 0},
-		{"nan value", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {1, 0}}, Y: []float64{1, nan}}}, cmbo.ErrNotFinite, "a", 1},
-		{"huge value", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}}, Y: []float64{1e200}}}, cmbo.ErrNotFinite, "a", 0},
-		{"negative noise", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}}, Y: []float64{1}, NoiseVariance: []float64{-1}}}, cmbo.ErrNotFinite, "a", 0},
+		{"nan point", []cmbo.Task{{ID: "a", X: [][]float64{{nan, 0}}, Y: []float64{1}}}, cmbo.ErrValue, "a", 0},
+		{"nan value", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}, {1, 0}}, Y: []float64{1, nan}}}, cmbo.ErrValue, "a", 1},
+		{"huge value", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}}, Y: []float64{1e200}}}, cmbo.ErrValue, "a", 0},
+		{"negative noise", []cmbo.Task{{ID: "a", X: [][]float64{{0, 0}}, Y: []float64{1}, NoiseVariance: []float64{-1}}}, cmbo.ErrValue, "a", 0},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, m := range Methods() {

@@ -109,7 +109,7 @@ func TestContextErrors(t *testing.T) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := (history.CSV{Space: space, Mapping: m}).Read(strings.NewReader("lr,value,cores\n0,1,inf\n")); !errors.Is(err, cmbo.ErrNotFinite) {
+	if _, err := (history.CSV{Space: space, Mapping: m}).Read(strings.NewReader("lr,value,cores\n0,1,inf\n")); !errors.Is(err, cmbo.ErrValue) {
 		t.Errorf("%v", err)
 	}
 	// Two choices in Latin-1, of which decoded JSON would make one.

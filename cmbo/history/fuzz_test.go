@@ -19,7 +19,7 @@ import (
 // mustBeSentinel checks that an error says what kind of trouble it is.
 func mustBeSentinel(t *testing.T, err error) {
 	t.Helper()
-	for _, s := range []error{cmbo.ErrCorrupt, cmbo.ErrNotFinite, cmbo.ErrOutOfSpace, cmbo.ErrTask, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrVersion} {
+	for _, s := range []error{cmbo.ErrCorrupt, cmbo.ErrValue, cmbo.ErrOutOfSpace, cmbo.ErrTask, cmbo.ErrSpace, cmbo.ErrNoTasks, cmbo.ErrVersion} {
 		if errors.Is(err, s) {
 			return
 		}

@@ -29,7 +29,7 @@ import (
 //	{space: {task: {"X": [[...], ...], "Y": [[v, w, ...], ...], "outputs": ["v", "w", ...]}}}
 //
 // A task's "context", {"name": number or string, ...}, becomes its Context: null, NaN and "NaN" are
-// missing, Infinity and "Infinity" are ErrNotFinite, as [Mapping.Context] says.
+// missing, Infinity and "Infinity" are ErrValue, as [Mapping.Context] says.
 //
 // The zero value reads the only space of a file of the first kind.
 //
@@ -383,7 +383,7 @@ func (p *hpobTask) observed(i, at int) (r row) {
 		e := checkValue(v)
 		switch {
 		case k == at && math.IsNaN(v):
-			return r.failed(rowErrorf(cmbo.ErrNotFinite, "row %d: %s is null, NaN, or another value that is no number",
+			return r.failed(rowErrorf(cmbo.ErrValue, "row %d: %s is null, NaN, or another value that is no number",
 				i, p.called(k)))
 		case k != at && math.IsNaN(v):
 		case e != nil:

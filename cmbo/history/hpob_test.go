@@ -77,15 +77,15 @@ func TestHPOBErrors(t *testing.T) {
 		{`{"s": {"t": {"X": [["\q"]], "y": [1]}}}`, "", "t", "is not a string", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [NaN]], "y": [1, 2]}}}`, "", "t", "row 1: X: coordinate 0 is null, NaN, or another value that is no number", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": null, "y": [1]}}}`, "", "t", "want '['", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: y is null", cmbo.ErrNotFinite},
-		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y is null", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1, null]}}}`, "", "t", "row 1: y is null", cmbo.ErrValue},
+		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [null]]}}}`, "", "t", "row 1: y is null", cmbo.ErrValue},
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [[1], [1, 2]]}}}`, "", "t", "row 1: y: 2 values, want 1", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5], [1]], "y": [1]}}}`, "", "t", "2 configurations but 1 values", cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [[0.5]], "Y": [[1, 2]], "outputs": ["a", "b"]}}}`, "", "t", `no "y"; Value says which of the outputs of "Y"`, cmbo.ErrCorrupt},
 		{`{"s": {"t": {"X": [], "y": []}}}`, "", "t", "no configurations", cmbo.ErrCorrupt},
-		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond", cmbo.ErrNotFinite},
-		{`{"s": {"t": {"X": [[0.5]], "y": [1e999]}}}`, "", "t", "y is +Inf", cmbo.ErrNotFinite},
-		{`{"s": {"t": {"X": [[0.5]], "y": [-Infinity]}}}`, "", "t", "y is -Inf", cmbo.ErrNotFinite},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1e160]}}}`, "", "t", "beyond", cmbo.ErrValue},
+		{`{"s": {"t": {"X": [[0.5]], "y": [1e999]}}}`, "", "t", "y is +Inf", cmbo.ErrValue},
+		{`{"s": {"t": {"X": [[0.5]], "y": [-Infinity]}}}`, "", "t", "y is -Inf", cmbo.ErrValue},
 		{`{"s": {"": {"X": [[0.5]], "y": [1]}}}`, "", "", "no task ID", cmbo.ErrTask},
 		{"\x1f\x8b\x08", "", "", "", cmbo.ErrCorrupt},
 	} {
@@ -418,7 +418,7 @@ func TestHPOBContext(t *testing.T) {
 		}
 	}
 	for _, bad := range []string{`{"memory": Infinity}`, `{"memory": "-Infinity"}`, `{"memory": 1e999}`} {
-		if _, err := read(bad); !errors.Is(err, cmbo.ErrNotFinite) || !strings.Contains(err.Error(), `descriptor "memory"`) {
+		if _, err := read(bad); !errors.Is(err, cmbo.ErrValue) || !strings.Contains(err.Error(), `descriptor "memory"`) {
 			t.Errorf("%s: %v", bad, err)
 		}
 	}

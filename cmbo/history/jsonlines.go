@@ -169,7 +169,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 		return r
 	}
 	if _, ok := d.values[d.noise]; d.needNoise && !ok {
-		return r.failed(rowErrorf(cmbo.ErrNotFinite, "missing").in(d.noise, ""))
+		return r.failed(rowErrorf(cmbo.ErrValue, "missing").in(d.noise, ""))
 	}
 	if !isNull(d.values[d.curve]) {
 		err := json.Unmarshal(d.values[d.curve], &r.curve)

@@ -67,7 +67,7 @@ func TestJSONLinesTaskID(t *testing.T) {
 	_, err = history.JSONLines{Space: small(t), Task: "task"}.Read(strings.NewReader(text))
 	mustBeRow(t, err, 1, "task", "", cmbo.ErrTask, "missing")
 	_, err = history.JSONLines{Space: small(t), Noise: "noise_variance"}.Read(strings.NewReader(text))
-	mustBeRow(t, err, 1, "noise_variance", "", cmbo.ErrNotFinite, "missing")
+	mustBeRow(t, err, 1, "noise_variance", "", cmbo.ErrValue, "missing")
 	_, err = history.JSONLines{Space: small(t), Mapping: history.Mapping{Status: "state"}}.Read(strings.NewReader(text))
 	mustBeRow(t, err, 1, "state", "", cmbo.ErrCorrupt, "missing")
 }
@@ -98,8 +98,8 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{line(`"lr":0.1,"depth":3,"kernel":"rbf"`, `"value":1`), "bias", "", "missing", cmbo.ErrOutOfSpace},
 		{line(`"lr":null,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "null", "no value", cmbo.ErrOutOfSpace},
 		{line(`"lr":"0.1","depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", `"0.1"`, "not a number", cmbo.ErrOutOfSpace},
-		{line(`"lr":NaN,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "NaN", "not finite", cmbo.ErrNotFinite},
-		{line(`"lr":1e999,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "1e999", "too large", cmbo.ErrNotFinite},
+		{line(`"lr":NaN,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "NaN", "not finite", cmbo.ErrValue},
+		{line(`"lr":1e999,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "1e999", "too large", cmbo.ErrValue},
 		{`{"task":"caf` + "\xe9" + `","config":{` + all + `},"value":1}`, "task", `"caf` + "\xe9" + `"`, "not UTF-8", cmbo.ErrTask},
 		{line(`"lr":2,"depth":3,"kernel":"rbf","bias":true`, `"value":1`), "lr", "2", "2 is not in", cmbo.ErrOutOfSpace},
 		{line(`"lr":1,"depth":3.5,"kernel":"rbf","bias":true`, `"value":1`), "depth", "3.5", "not a whole number", cmbo.ErrOutOfSpace},
@@ -108,15 +108,15 @@ func TestJSONLinesBadLines(t *testing.T) {
 		{line(`"lr":1,"depth":3,"kernel":16.0,"bias":true`, `"value":1`), "kernel", "16.0", "not one of", cmbo.ErrOutOfSpace},
 		{line(`"lr":1,"depth":3,"kernel":"rbf","bias":"true"`, `"value":1`), "bias", `"true"`, "not true", cmbo.ErrOutOfSpace},
 		{line(`"lr":1,"depth":3,"kernel":"rbf","bias":null`, `"value":1`), "bias", "null", "no value", cmbo.ErrOutOfSpace},
-		{line(all, `"score":1`), "value", "", "missing", cmbo.ErrNotFinite},
-		{line(all, `"value":null`), "value", "null", "no value", cmbo.ErrNotFinite},
-		{line(all, `"value":"1"`), "value", `"1"`, "not a number", cmbo.ErrNotFinite},
-		{line(all, `"value":-Infinity`), "value", "-Infinity", "not finite", cmbo.ErrNotFinite},
-		{line(all, `"value":Infinity`), "value", "Infinity", "not finite", cmbo.ErrNotFinite},
-		{line(all, `"value":-2e150`), "value", "-2e150", "beyond", cmbo.ErrNotFinite},
-		{line(all, `"value":[1]`), "value", "[1]", "not a number", cmbo.ErrNotFinite},
-		{line(all, `"value":1,"noise_variance":-1`), "noise_variance", "-1", "in [0,", cmbo.ErrNotFinite},
-		{line(all, `"value":1,"noise_variance":NaN`), "noise_variance", "NaN", "not finite", cmbo.ErrNotFinite},
+		{line(all, `"score":1`), "value", "", "missing", cmbo.ErrValue},
+		{line(all, `"value":null`), "value", "null", "no value", cmbo.ErrValue},
+		{line(all, `"value":"1"`), "value", `"1"`, "not a number", cmbo.ErrValue},
+		{line(all, `"value":-Infinity`), "value", "-Infinity", "not finite", cmbo.ErrValue},
+		{line(all, `"value":Infinity`), "value", "Infinity", "not finite", cmbo.ErrValue},
+		{line(all, `"value":-2e150`), "value", "-2e150", "beyond", cmbo.ErrValue},
+		{line(all, `"value":[1]`), "value", "[1]", "not a number", cmbo.ErrValue},
+		{line(all, `"value":1,"noise_variance":-1`), "noise_variance", "-1", "in [0,", cmbo.ErrValue},
+		{line(all, `"value":1,"noise_variance":NaN`), "noise_variance", "NaN", "not finite", cmbo.ErrValue},
 		{strings.Repeat(" ", 1001), "", "", "the line has more bytes; the limit is 1000, which Limits.Line sets", cmbo.ErrCorrupt},
 		{line(all, `"value":1`) + strings.Repeat(" ", 1000), "", "", "the line has more bytes; the limit is 1000, which Limits.Line sets", cmbo.ErrCorrupt},
 	}

@@ -256,7 +256,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 		})
 	}
 	text := t.valueOf(t.metric, map[Direction]string{Minimize: "min", Maximize: "max"}[t.objective])
-	y, numeric := number(text, cmbo.ErrNotFinite)
+	y, numeric := number(text, cmbo.ErrValue)
 	if numeric == nil {
 		numeric = checkValue(y)
 	}
@@ -290,7 +290,7 @@ func (k *katibReader) trial(t *katibTrial, line int) error {
 	}
 	r.y = y
 	for _, name := range k.Outputs {
-		if v, e := number(t.valueOf(name, "latest"), cmbo.ErrNotFinite); e == nil && checkValue(v) == nil {
+		if v, e := number(t.valueOf(name, "latest"), cmbo.ErrValue); e == nil && checkValue(v) == nil {
 			r.output(name, v)
 		}
 	}

@@ -128,7 +128,7 @@ func jsonDescriptor(raw []byte) (any, *RowError) {
 	case !utf8.Valid(raw): // decoded, different choices might be one
 		return nil, rowErrorf(cmbo.ErrTask, "not UTF-8")
 	case isNumber:
-		return number(text, cmbo.ErrNotFinite)
+		return number(text, cmbo.ErrValue)
 	case raw[0] == '[' || raw[0] == '{':
 		return nil, rowErrorf(cmbo.ErrCorrupt, "neither a number nor a string")
 	}

@@ -30,7 +30,7 @@ type Mapping struct {
 	// whatever the Policy. Nil reads none; a writer takes it for all that the tasks have, under their own names.
 	Outputs map[string]string
 	// Context names, by descriptor of a task, the columns that hold it, as Outputs does: a number
-	// is a number, other text a choice, NaN is missing. An infinity is ErrNotFinite, as no distance
+	// is a number, other text a choice, NaN is missing. An infinity is ErrValue, as no distance
 	// between tasks follows from it: leave it out, or give it a word such as "unlimited". A row may
 	// leave a descriptor out; two rows of a task that differ end the reading, whatever the Policy.
 	Context map[string]string
@@ -257,15 +257,15 @@ func (n *form) decimal(text string) (string, *RowError) {
 func (n *form) number(column string, f field, check func(float64) *RowError) (v float64, e *RowError) {
 	switch text := f.text; {
 	case f.isJSON && f.raw == nil:
-		return 0, rowErrorf(cmbo.ErrNotFinite, "missing")
+		return 0, rowErrorf(cmbo.ErrValue, "missing")
 	case f.isJSON:
-		v, e = jsonFloat(f.raw, cmbo.ErrNotFinite)
+		v, e = jsonFloat(f.raw, cmbo.ErrValue)
 	default:
 		if text, e = n.parse(column, text); e == nil {
 			text, e = n.decimal(strings.TrimSpace(text))
 		}
 		if e == nil {
-			v, e = number(text, cmbo.ErrNotFinite)
+			v, e = number(text, cmbo.ErrValue)
 		}
 	}
 	if e == nil {

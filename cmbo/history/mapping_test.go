@@ -159,7 +159,7 @@ func TestWandB(t *testing.T) {
 `
 	space := spaceOf(t, cmbo.LogInt("batch_size", 16, 256), cmbo.LogFloat("lr", 1e-5, 1), cmbo.Categorical("optimizer", "sgd", "adam"))
 	form := history.WandB(space, "val_loss", "resnet")
-	if _, err := form.Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrNotFinite) || !strings.Contains(err.Error(), "line 6") || !strings.Contains(err.Error(), "history.Skip") {
+	if _, err := form.Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrValue) || !strings.Contains(err.Error(), "line 6") || !strings.Contains(err.Error(), "history.Skip") {
 		t.Errorf("a value of NaN: %v", err)
 	}
 	form.Policy = history.Skip

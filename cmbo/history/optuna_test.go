@@ -279,7 +279,7 @@ func TestOptunaEdge(t *testing.T) {
 				fails(history.Optuna{Policy: p, Studies: []string{"empty"}}, 0, "", "", cmbo.ErrNoTasks, "no trials")
 				fails(history.Optuna{Policy: p, Studies: []string{}}, 0, "", "", cmbo.ErrNoTasks, "no trials")
 			}
-			fails(history.Optuna{Studies: []string{"up"}}, line(1, "Infinity"), "values", "Infinity", cmbo.ErrNotFinite, "trial 3: not finite")
+			fails(history.Optuna{Studies: []string{"up"}}, line(1, "Infinity"), "values", "Infinity", cmbo.ErrValue, "trial 3: not finite")
 			fails(history.Optuna{Studies: []string{"branches"}}, line(1, `"trial_id":11`, `"op_code":6`), "c", "", cmbo.ErrOutOfSpace, "trial 0: no such parameter")
 			fails(history.Optuna{Studies: []string{"branches"}, Policy: history.Skip}, line(1, `"trial_id":11`, `"op_code":6`), "c", "", cmbo.ErrNoTasks, "trial 0: no such parameter")
 

@@ -164,7 +164,7 @@ func (t *trial) report(step int64, raw json.RawMessage) {
 // curve returns what a complete trial reported, but for values that are no numbers.
 func (t *trial) curve() (c cmbo.Curve) {
 	for _, step := range slices.Sorted(maps.Keys(t.shown)) {
-		y, e := jsonFloat(t.shown[step], cmbo.ErrNotFinite)
+		y, e := jsonFloat(t.shown[step], cmbo.ErrValue)
 		if k := int(step); e == nil && checkValue(y) == nil && k >= 0 && int64(k) == step && t.state == complete {
 			c.Steps, c.Values = append(c.Steps, k), append(c.Values, y)
 		}
@@ -189,9 +189,9 @@ func (t *trial) result() (float64, *RowError) {
 	case len(t.values) == 1:
 		raw = t.values[0]
 	case t.state == complete || len(t.values) > 1:
-		return 0, rowErrorf(cmbo.ErrNotFinite, "%d values", len(t.values)).in("values", "").at(t.line)
+		return 0, rowErrorf(cmbo.ErrValue, "%d values", len(t.values)).in("values", "").at(t.line)
 	}
-	y, e := jsonFloat(raw, cmbo.ErrNotFinite)
+	y, e := jsonFloat(raw, cmbo.ErrValue)
 	if e == nil {
 		e = checkValue(y)
 	}

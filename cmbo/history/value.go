@@ -30,9 +30,9 @@ func number(text string, unread error) (float64, *RowError) {
 	case strings.ContainsAny(text, "_xX"):
 		return 0, rowErrorf(unread, "not a decimal number")
 	case err != nil:
-		return 0, rowErrorf(cmbo.ErrNotFinite, "too large for a float64")
+		return 0, rowErrorf(cmbo.ErrValue, "too large for a float64")
 	case math.IsNaN(v) || math.IsInf(v, 0):
-		return 0, rowErrorf(cmbo.ErrNotFinite, "not finite")
+		return 0, rowErrorf(cmbo.ErrValue, "not finite")
 	}
 	return v, nil
 }
@@ -40,7 +40,7 @@ func number(text string, unread error) (float64, *RowError) {
 // checkValue checks a measured value as package cmbo will.
 func checkValue(y float64) *RowError {
 	if !points.Admitted(y) {
-		return rowErrorf(cmbo.ErrNotFinite, "beyond ±%g", points.MaxValue)
+		return rowErrorf(cmbo.ErrValue, "beyond ±%g", points.MaxValue)
 	}
 	return nil
 }
@@ -48,7 +48,7 @@ func checkValue(y float64) *RowError {
 // checkNoise checks a noise variance as package cmbo will.
 func checkNoise(v float64) *RowError {
 	if !(v >= 0 && v <= points.MaxValue) {
-		return rowErrorf(cmbo.ErrNotFinite, "a noise variance is in [0, %g]", points.MaxValue)
+		return rowErrorf(cmbo.ErrValue, "a noise variance is in [0, %g]", points.MaxValue)
 	}
 	return nil
 }

@@ -246,10 +246,10 @@ func TestBadArguments(t *testing.T) {
 		"trials":       {cmbo.Data{X: x, Y: one, Raw: one, Trials: []int{1, 2}}, cmbo.ErrDimension},
 		"feasible":     {cmbo.Data{X: x, Y: one, Raw: one, Feasible: make([]bool, 2)}, cmbo.ErrDimension},
 		"coordinates":  {cmbo.Data{Pending: linalg.NewDense(1, 3, nil)}, cmbo.ErrDimension},
-		"seen":         {cmbo.Data{Seen: nan}, cmbo.ErrNotFinite},
-		"NaN value":    {cmbo.Data{X: x, Y: []float64{math.NaN()}, Raw: one}, cmbo.ErrNotFinite},
-		"noise":        {cmbo.Data{X: x, Y: one, Raw: one, NoiseVariance: []float64{-1}}, cmbo.ErrNotFinite},
-		"not a number": {cmbo.Data{X: nan, Y: one, Raw: one}, cmbo.ErrNotFinite},
+		"seen":         {cmbo.Data{Seen: nan}, cmbo.ErrValue},
+		"NaN value":    {cmbo.Data{X: x, Y: []float64{math.NaN()}, Raw: one}, cmbo.ErrValue},
+		"noise":        {cmbo.Data{X: x, Y: one, Raw: one, NoiseVariance: []float64{-1}}, cmbo.ErrValue},
+		"not a number": {cmbo.Data{X: nan, Y: one, Raw: one}, cmbo.ErrValue},
 	} {
 		require.ErrorIs(t, s.Fit(ctx, bad.d), bad.want, what)
 		require.ErrorIs(t, s.Predict(ctx, v, v, x), cmbo.ErrOption, what)

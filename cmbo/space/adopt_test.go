@@ -67,7 +67,7 @@ func TestAdoptSnaps(t *testing.T) {
 	_, _, err = grid.Snap([]float64{0, 1})
 	require.ErrorIs(t, err, ErrDimension)
 	_, _, err = grid.Snap([]float64{math.NaN()})
-	require.ErrorIs(t, err, ErrNotFinite)
+	require.ErrorIs(t, err, ErrValue)
 }
 
 // TestAdoptChanges: parameters and choices may have other names now.

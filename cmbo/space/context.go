@@ -19,7 +19,7 @@ type Context map[string]any
 
 // Normal returns a copy in which numbers are float64, choices string, and what is missing
 // left out, NaN among it; nil for nothing. It fails with [ErrTask] for a name that [CheckName] refuses, for a
-// value that is neither, and for a choice that is not UTF-8, with [ErrNotFinite] for an infinite number.
+// value that is neither, and for a choice that is not UTF-8, with [ErrValue] for an infinite number.
 func (c Context) Normal() (Context, error) {
 	var out Context
 	for _, name := range slices.Sorted(maps.Keys(c)) {
@@ -39,7 +39,7 @@ func (c Context) Normal() (Context, error) {
 		if x, ok := v.(float64); ok && math.IsNaN(x) {
 			continue
 		} else if ok && math.IsInf(x, 0) {
-			return nil, Errorf(ErrNotFinite, "descriptor %q is %g", name, x)
+			return nil, Errorf(ErrValue, "descriptor %q is %g", name, x)
 		}
 		if err := CheckName("descriptor", name); err != nil {
 			return nil, Errorf(ErrTask, "%v", err)

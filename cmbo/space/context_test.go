@@ -31,5 +31,5 @@ func TestContextNormal(t *testing.T) {
 		assert.ErrorIs(t, err, ErrTask, "%q", name)
 	}
 	_, err = Context{"a": math.Inf(1)}.Normal()
-	assert.ErrorIs(t, err, ErrNotFinite)
+	assert.ErrorIs(t, err, ErrValue)
 }

@@ -10,9 +10,9 @@ import (
 var (
 	// ErrDimension: a row, a list or a matrix has the wrong number of entries.
 	ErrDimension = errors.New("cmbo: wrong dimension")
-	// ErrNotFinite: a value is NaN, infinite or beyond ±1e150, or not positive where all
+	// ErrValue: a value is NaN, infinite or beyond ±1e150, or not positive where all
 	// are said to be, or a variance is negative.
-	ErrNotFinite = errors.New("cmbo: unusable value")
+	ErrValue = errors.New("cmbo: unusable value")
 	// ErrOutOfSpace: a point does not lie in the search space.
 	ErrOutOfSpace = errors.New("cmbo: point outside the space")
 	// ErrSpace: the search space itself is ill-defined.

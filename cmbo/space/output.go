@@ -133,10 +133,10 @@ func CheckName(noun, name string) error {
 	return fmt.Errorf("%s %q: its name %s", noun, name, why)
 }
 
-// CheckOutput fails with [ErrNotFinite] if v is not finite or beyond ±1e150.
+// CheckOutput fails with [ErrValue] if v is not finite or beyond ±1e150.
 func CheckOutput(name string, v float64) error {
 	if err := CheckValue(v); err != nil {
-		return Errorf(ErrNotFinite, "output %q: value %g is not a number within ±1e150", name, v)
+		return Errorf(ErrValue, "output %q: value %g is not a number within ±1e150", name, v)
 	}
 	return nil
 }

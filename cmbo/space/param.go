@@ -339,7 +339,7 @@ func (p Param) check(v float64) error {
 		return Errorf(sentinel, format, args...).of(p.name).with(v)
 	}
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return fail(ErrNotFinite, "%g", v)
+		return fail(ErrValue, "%g", v)
 	}
 	if p.kind == KindFloat && p.step != 0 {
 		k := p.rank(v)

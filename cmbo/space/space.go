@@ -77,7 +77,7 @@ func UnitCube(dim int) (*Space, error) {
 
 // Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1] and enter the model as
 // they are; equal rows are proposed once. The rows are copied. It fails with [ErrSpace] without rows, with
-// [ErrDimension] if their lengths differ, with [ErrNotFinite] or [ErrOutOfSpace]. For rows in other units, describe
+// [ErrDimension] if their lengths differ, with [ErrValue] or [ErrOutOfSpace]. For rows in other units, describe
 // their columns with [New] and restrict it with [Space.WithCandidates].
 func Candidates(rows [][]float64) (*Space, error) {
 	if len(rows) == 0 {
@@ -172,7 +172,7 @@ func (s *Space) Place(row []float64) (canonical []float64, i int, err error) {
 }
 
 // Check reports whether row is a point of the parameters' ranges, with an error that names the
-// parameter and the value: [ErrDimension], [ErrNotFinite] or [ErrOutOfSpace]; [ErrSpace] as
+// parameter and the value: [ErrDimension], [ErrValue] or [ErrOutOfSpace]; [ErrSpace] as
 // [Space.Defined] has it. It does not ask whether the row is among the candidates.
 func (s *Space) Check(row []float64) error {
 	if err := s.Defined(); err != nil {
@@ -234,14 +234,14 @@ func (s *Space) EncodeAll(rows [][]float64) *linalg.Dense {
 }
 
 // Decode returns the point whose encoding is nearest to u, parameter by parameter; coordinates outside [0, 1] are
-// clamped. It fails with [ErrDimension] or [ErrNotFinite]. It inverts Encode, for reals to rounding.
+// clamped. It fails with [ErrDimension] or [ErrValue]. It inverts Encode, for reals to rounding.
 func (s *Space) Decode(u []float64) ([]float64, error) {
 	if len(u) != s.dim {
 		return nil, Errorf(ErrDimension, "%d coordinates for an encoding of %d", len(u), s.dim)
 	}
 	for i, v := range u {
 		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return nil, atColumn(Errorf(ErrNotFinite, "%g", v).with(v), i)
+			return nil, atColumn(Errorf(ErrValue, "%g", v).with(v), i)
 		}
 	}
 	row := make([]float64, len(s.params))
@@ -256,7 +256,7 @@ func (s *Space) Decode(u []float64) ([]float64, error) {
 // Row makes a point from values by name: a number for floats and ordinals, a whole number for
 // integers, a choice's name for categoricals, true or false for booleans. Every parameter must be
 // there and no other. Any Go integer or float type will do for numbers, so decoded JSON can be
-// passed on. It fails with [ErrOutOfSpace] or [ErrNotFinite] and names the parameter, or as Defined does.
+// passed on. It fails with [ErrOutOfSpace] or [ErrValue] and names the parameter, or as Defined does.
 func (s *Space) Row(config map[string]any) ([]float64, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err

@@ -267,7 +267,7 @@ func TestDecodeRefuses(t *testing.T) {
 		_, err := s.Decode([]float64{0.5, v})
 		var e *DataError
 		require.ErrorAs(t, err, &e)
-		require.ErrorIs(t, err, ErrNotFinite)
+		require.ErrorIs(t, err, ErrValue)
 		require.Equal(t, 1, e.Column)
 	}
 }
@@ -413,8 +413,8 @@ func TestSpaceCheckSaysWhere(t *testing.T) {
 		value  float64
 		want   error
 	}{
-		{0, math.NaN(), ErrNotFinite},
-		{0, math.Inf(1), ErrNotFinite},
+		{0, math.NaN(), ErrValue},
+		{0, math.Inf(1), ErrValue},
 		{0, 3.5, ErrOutOfSpace},
 		{1, 0, ErrOutOfSpace},
 		{2, 2.5, ErrOutOfSpace},

@@ -257,7 +257,7 @@ func TestAdopt(t *testing.T) {
 		{map[string]any{"more": "2", "momentum": 0.5}, tasks, ErrOutOfSpace, `parameter "more": a value of type string`},
 		{map[string]any{"mor": 2}, tasks, ErrOutOfSpace, `a default for "mor"`},
 		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{7, 0, 0, 1, 0}}, Y: []float64{1}}}, ErrOutOfSpace, `task "x": row 0: parameter "units": choice index 7`},
-		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, math.NaN(), 0, 1, 0}}, Y: []float64{1}}}, ErrNotFinite, `parameter "lr"`},
+		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, math.NaN(), 0, 1, 0}}, Y: []float64{1}}}, ErrValue, `parameter "lr"`},
 		{map[string]any{"more": 2, "momentum": 0.5}, []Task{{ID: "x", Params: old, X: [][]float64{{1, 0, 0}}, Y: []float64{1}}}, ErrDimension, `3 values for 5`},
 		{nil, []Task{{ID: "x", Params: []Param{Bool("b"), Bool("b")}, X: [][]float64{{1, 0}}, Y: []float64{1}}}, ErrSpace, `task "x"`},
 		{nil, []Task{{ID: "x"}}, ErrTask, `no observations`},

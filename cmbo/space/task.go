@@ -56,7 +56,7 @@ type Curve struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// UnmarshalJSON fails for a key that a task does not have, and with [ErrNotFinite] where a number
+// UnmarshalJSON fails for a key that a task does not have, and with [ErrValue] where a number
 // of x, y or failed is null, which encoding/json takes for 0. Then, and in what has no key, t
 // stays as it is. A struct that embeds a task needs a method of its own.
 func (t *Task) UnmarshalJSON(b []byte) error {
@@ -103,7 +103,7 @@ func (c *Curve) UnmarshalJSON(b []byte) error {
 	}
 	var null *DataError
 	if errors.As(err, &null) {
-		return Errorf(ErrNotFinite, "number %d of a curve: %s", null.Row, null.Reason)
+		return Errorf(ErrValue, "number %d of a curve: %s", null.Row, null.Reason)
 	}
 	if err == nil {
 		*c = Curve(to)
@@ -137,7 +137,7 @@ func numbers[T []int | []float64 | [][]float64 | []string](name string, text jso
 	var values []any
 	_ = json.Unmarshal(text, &values) // which was read above
 	for i, v := range values {
-		null := Errorf(ErrNotFinite, "%q is null", name)
+		null := Errorf(ErrValue, "%q is null", name)
 		if v == nil {
 			return AtRow(null, i)
 		}
@@ -163,7 +163,7 @@ func (c *Curve) Check() error {
 			return Errorf(ErrStep, "step %d of a curve follows step %d", s, c.Steps[i-1])
 		}
 		if v := c.Values[i]; CheckValue(v) != nil {
-			return Errorf(ErrNotFinite, "value %g at step %d of a curve is not within ±%g", v, s, points.MaxValue)
+			return Errorf(ErrValue, "value %g at step %d of a curve is not within ±%g", v, s, points.MaxValue)
 		}
 	}
 	return nil
@@ -242,7 +242,7 @@ func (t *Task) fault() error {
 
 // CheckTasks validates tasks, IDs included, and returns them with rows of the space: those recorded with the same
 // parameters in another order are turned. Slices may be shared. It fails with [ErrNoTasks] if there are none, and
-// with [ErrTask], [ErrDimension], [ErrNotFinite], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
+// with [ErrTask], [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrSpace] and a [*DataError] that says where.
 func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 	if len(tasks) == 0 {
 		return nil, ErrNoTasks
@@ -265,18 +265,18 @@ func CheckTasks(s *Space, tasks []Task) ([]Task, error) {
 	return out, nil
 }
 
-// CheckValue fails with [ErrNotFinite] if y is not finite or beyond ±1e150.
+// CheckValue fails with [ErrValue] if y is not finite or beyond ±1e150.
 func CheckValue(y float64) error {
 	if !points.Admitted(y) {
-		return Errorf(ErrNotFinite, "value %g is not within ±%g", y, points.MaxValue).with(y)
+		return Errorf(ErrValue, "value %g is not within ±%g", y, points.MaxValue).with(y)
 	}
 	return nil
 }
 
-// CheckNoise fails with [ErrNotFinite] unless v is a variance of at most 1e150.
+// CheckNoise fails with [ErrValue] unless v is a variance of at most 1e150.
 func CheckNoise(v float64) error {
 	if !(v >= 0 && v <= points.MaxValue) {
-		return Errorf(ErrNotFinite, "noise variance %g is not in [0, %g]", v, points.MaxValue).with(v)
+		return Errorf(ErrValue, "noise variance %g is not in [0, %g]", v, points.MaxValue).with(v)
 	}
 	return nil
 }

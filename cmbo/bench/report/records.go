@@ -47,7 +47,7 @@ func check(r *bench.Record) error {
 	for i, v := range r.Regret {
 		switch {
 		case !finite(v):
-			return inputErrorf(where, cmbo.ErrNotFinite, "regret after %d queries is %g", i, v)
+			return inputErrorf(where, cmbo.ErrValue, "regret after %d queries is %g", i, v)
 		case v < 0 || v > 1:
 			return inputErrorf(where, nil, "regret after %d queries is %g, outside [0, 1]", i, v)
 		case i > 0 && v > r.Regret[i-1]:
@@ -60,7 +60,7 @@ func check(r *bench.Record) error {
 	}
 	for i := range r.Z {
 		if !finite(r.Z[i] + r.LogSD[i]) {
-			return inputErrorf(where, cmbo.ErrNotFinite, "prediction %d: standardised error %g, logarithm of the deviation %g",
+			return inputErrorf(where, cmbo.ErrValue, "prediction %d: standardised error %g, logarithm of the deviation %g",
 				i, r.Z[i], r.LogSD[i])
 		}
 	}

@@ -95,7 +95,7 @@ func TestErrors(t *testing.T) {
 		"none":               {is: cmbo.ErrNoTasks, says: "there are none"},
 		"no regrets":         {records: change(func(r *bench.Record) { r.Regret = nil }), is: cmbo.ErrDimension, says: "has no regrets"},
 		"ragged":             {records: change(func(r *bench.Record) { r.Regret = []float64{0.5} }), is: cmbo.ErrDimension, says: "0 queries, but run of B"},
-		"NaN":                {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), is: cmbo.ErrNotFinite, says: "after 1 queries is NaN"},
+		"NaN":                {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, nan} }), is: cmbo.ErrValue, says: "after 1 queries is NaN"},
 		"outside":            {records: change(func(r *bench.Record) { r.Regret = []float64{1.5, 0.2} }), says: "outside [0, 1]"},
 		"negative":           {records: change(func(r *bench.Record) { r.Regret = []float64{0.5, -0.2} }), says: "outside [0, 1]"},
 		"rises":              {records: change(func(r *bench.Record) { r.Regret = []float64{0.2, 0.3} }), says: "rises"},
@@ -109,7 +109,7 @@ func TestErrors(t *testing.T) {
 		"no task":            {records: change(func(r *bench.Record) { r.Task = "" }), says: "have names"},
 		"predictions":        {records: change(func(r *bench.Record) { r.Z = []float64{1} }), is: cmbo.ErrDimension, says: "1 standardised errors"},
 		"too many":           {records: change(func(r *bench.Record) { r.Z, r.LogSD = make([]float64, 2), make([]float64, 2) }), is: cmbo.ErrDimension, says: "for 1 queries"},
-		"unknown prediction": {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrNotFinite, says: "prediction 0"},
+		"unknown prediction": {records: change(func(r *bench.Record) { r.Z, r.LogSD = []float64{nan}, []float64{0} }), is: cmbo.ErrValue, says: "prediction 0"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, err := Analyse(c.records)

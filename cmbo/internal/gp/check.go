@@ -38,10 +38,10 @@ func CheckData(d *space.Data, dim int) error {
 	}
 	for i := range n {
 		if !points.Admitted(d.Y[i]) || !points.Admitted(d.Raw[i]) {
-			return fmt.Errorf("%w: value %d is %g, before scaling %g", space.ErrNotFinite, i, d.Y[i], d.Raw[i])
+			return fmt.Errorf("%w: value %d is %g, before scaling %g", space.ErrValue, i, d.Y[i], d.Raw[i])
 		}
 		if v := d.NoiseVariance[i]; !(v >= 0) || !points.Admitted(v) {
-			return fmt.Errorf("%w: noise variance %d is %g", space.ErrNotFinite, i, v)
+			return fmt.Errorf("%w: noise variance %d is %g", space.ErrValue, i, v)
 		}
 	}
 	return nil
@@ -58,7 +58,7 @@ func checkPoints(x *linalg.Dense, dim int) error {
 	for i := range n {
 		for j, v := range x.Row(i) {
 			if math.IsNaN(v) || math.IsInf(v, 0) {
-				return fmt.Errorf("%w: point %d, coordinate %d is %g", space.ErrNotFinite, i, j, v)
+				return fmt.Errorf("%w: point %d, coordinate %d is %g", space.ErrValue, i, j, v)
 			}
 		}
 	}

@@ -290,14 +290,14 @@ func TestPositiveValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for y, want := range map[float64]error{-1: cmbo.ErrNotFinite, 2: nil} {
+		for y, want := range map[float64]error{-1: cmbo.ErrValue, 2: nil} {
 			if _, _, err := do(t.Context(), s, "", twin.Op{Kind: "observe", X: []float64{0.3}, Y: y}); !errors.Is(err, want) {
 				t.Errorf("%s: value %g: %v", q.ID, y, err)
 			}
 		}
 	}
 	task.Y[1] = 0
-	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: api.Learn{Tasks: []api.Task{task}, Positive: true}}); !errors.Is(err, cmbo.ErrNotFinite) {
+	if _, err := m.LearnPrior(t.Context(), &api.NewPrior{Space: unitSpace(t), Learn: api.Learn{Tasks: []api.Task{task}, Positive: true}}); !errors.Is(err, cmbo.ErrValue) {
 		t.Errorf("a past value of 0: %v", err)
 	}
 }

@@ -75,7 +75,7 @@ var answers = []struct {
 	{cmbo.ErrNoTasks, http.StatusBadRequest, "bad_task"},
 	{cmbo.ErrTask, http.StatusBadRequest, "bad_task"},
 	{cmbo.ErrDimension, http.StatusBadRequest, "bad_value"},
-	{cmbo.ErrNotFinite, http.StatusBadRequest, "bad_value"},
+	{cmbo.ErrValue, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrOutOfSpace, http.StatusBadRequest, "bad_value"},
 	{cmbo.ErrOutput, http.StatusBadRequest, "bad_output"},
 	{cmbo.ErrStep, http.StatusBadRequest, "bad_step"},
