@@ -28,7 +28,7 @@ var (
 	ErrSpace = space.ErrSpace
 	// ErrNoTasks: Learn was given nothing to learn from: no task, or none with a value.
 	ErrNoTasks = space.ErrNoTasks
-	// ErrTask: a task has no observations, no ID, an ID used twice, or what no task can have.
+	// ErrTask: a task has no observations, no ID, an ID used twice, or rows, outputs or descriptors that no task can have.
 	ErrTask = space.ErrTask
 	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
 	// was: see [WithOutput].

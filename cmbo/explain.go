@@ -189,9 +189,9 @@ type Outlook struct {
 	// best value told, or what takes its place [WithNoise]. The actual gain is mostly smaller. Stop once an evaluation
 	// costs more than Expected is worth.
 	Expected float64
-	// Most is the model's upper bound on what is left: of no single candidate the chance is above 5 % that it succeeds,
-	// holds all limits and improves by more. Under noise, and where the model is overconfident, more may be left: in 18
-	// % of the cases of that test. Give [WithPositiveValues] for positive and skewed values.
+	// Most is the model's upper bound on what is left: no single candidate has a chance above 5 % to succeed, hold all
+	// limits and improve by more. Under noise, and where the model is overconfident, more may be left: in 18 % of the
+	// cases of that test. Give [WithPositiveValues] for positive and skewed values.
 	Most float64
 	// Gained is how much better the best value told is than the first.
 	Gained float64

@@ -371,10 +371,11 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
 // past tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 %
-// on storm, where a third of the values lie hundreds of times as far below the best as the others (CMBO_DATA=DIR go
-// test ./cmbo/bench -run TestPredictCoverage -divisions 5 -v). On draws of a Gaussian population they hold 89 to 93 %
-// (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not show its noise, intervals are
-// too narrow near the best value and far too wide below it: give the noise ([WithNoise], [Task.NoiseVariance]).
+// on storm, where a third of the values lie hundreds of times as far below the best as the others
+// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -divisions 5 -v). On draws of a Gaussian population
+// they hold 89 to 93 % (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not
+// show its noise, intervals are too narrow near the best value and far too wide below it: give the noise ([WithNoise],
+// [Task.NoiseVariance]).
 //
 // Without a past few values leave the variance of the objective unknown, and sd allows for that: it is 1.44 times the
 // sd that scores candidates ([Step]) at five values, 1.08 times at twenty. The 90 % intervals hold .83 of the first
@@ -388,8 +389,7 @@ func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	return mean, sd, nil
 }
 
-// Quantiles returns the quantiles of the distribution of which [Optimizer.Predict] returns the moments, and fails as
-// it does.
+// Quantiles returns quantiles of the distribution whose moments [Optimizer.Predict] returns, and fails as it does.
 func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
 	b, err := o.predict(x)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 //
 //	err = opt.Tell(trial.ID, size, cmbo.Outputs{"seconds": s})
 //
-// Names must be declared by [WithOutput]. With a value all must be there that are not [Optional], with a failure or a
-// stop only a cost. Else the call fails with [ErrOutput], as for a cost that is not positive; values that are not
-// finite are [ErrValue].
+// Names must be declared by [WithOutput]. With a value all must be there that are not [Optional], with a failure, or a
+// stop that tells any, only a cost. Else the call fails with [ErrOutput], as for a cost that is not positive; values
+// that are not finite are [ErrValue].
 type Outputs map[string]float64
 
 func (v Outputs) applyObservation(e *runlog.Event) error {

@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The power of the probability of success is as without failures while a share MayFail of the
-// evaluations fails. Of the failures beyond, without a past the first adds as much again, and four
-// times as many twice as much; with one the first adds nothing, and each after it SuccessGrowth times that.
+// The power of the probability of success is SuccessPower while at most a share MayFail of the evaluations fails. With
+// failures beyond it grows: without a past by SuccessPower times the square root of their number, rounded down; with
+// one by SuccessPower times SuccessGrowth for each but the first.
 func TestSuccessPower(t *testing.T) {
 	ctx := context.Background()
 	space, err := UnitCube(1)
@@ -31,7 +31,7 @@ func TestSuccessPower(t *testing.T) {
 		require.NoError(t, err)
 		return f.power
 	}
-	for beyond, want := range map[int]int{-4: 100, 0: 100, 1: 200, 4: 300, 9: 400, 16: 500} {
+	for beyond, want := range map[int]int{-4: 100, 0: 100, 1: 200, 4: 300, 5: 323, 9: 400, 16: 500} {
 		require.Equal(t, want, power(beyond), "%d failures more than may be", beyond)
 	}
 	o.config.prior = &Prior{}

@@ -120,8 +120,8 @@ func TestTransferOfRipples(t *testing.T) {
 	past, _ := kinds(8, 20)
 	prior := learn(t, space, past, cmbo.WithIndexPoints(80))
 	verdicts := make(map[cmbo.Verdict]int)
-	for a := 20.0; a < 60; a += 10 {
-		for b := 20.0; b < 60; b += 10 {
+	for a := 20.0; a < 60; a += 8 {
+		for b := 20.0; b < 60; b += 8 {
 			o := newOptimizer(t, space, cmbo.WithPrior(prior))
 			drive(t, o, rippled(a, b), 40)
 			verdicts[transferOf(t, o).Verdict]++

@@ -15,7 +15,7 @@ var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paperMethod: 3, cmBO: 1
 func report(o *options, s *study) string {
 	page := plot.NewPage("Tuning with and without experience")
 	page.Text(
-		fmt.Sprintf("A kernel classifier was tuned on %d new data sets. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO, here the library's default, starts from what was learned on %d past data sets, and weighs by the results that come in how far the new one is like them; \"paper\" is the method of that name in the paper that it grew from, in its default variant.",
+		fmt.Sprintf("A kernel classifier was tuned on %d new data sets. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO, here the library's default, starts from what was learned on %d past data sets, and weighs by the results that come in how far the new one is like them; \"paper\" is the method of the paper that the library grew from, in its default variant.",
 			len(s.targets), len(pastRecipes)))
 	page.Pre(fmt.Sprintf("go run ./examples/quickstart -seed %d\n", o.seed))
 

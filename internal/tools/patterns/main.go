@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	// A command ends with its line or, in backquotes, with these.
-	command = regexp.MustCompile("`(go test [^`]*)`|\\b(go test [^`\n]*)")
+	// A command ends with its line or, in backquotes, with these: there it may begin with assignments.
+	command = regexp.MustCompile("`((?:[A-Z]\\w*=[^\\s`]+[\\s/]+)*go[\\s/]+test\\s[^`]*)`|\\b(go[\\s/]+test [^`\n]*)")
 	lines   = regexp.MustCompile(`\s+(//)?\s*`)
 	test    = regexp.MustCompile(`(?m)^func ((?:Test|Benchmark|Fuzz|Example)\w*)\(`)
 )

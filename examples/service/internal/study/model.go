@@ -89,7 +89,7 @@ type Advice struct {
 }
 
 // Advice asks the model, nil if it is busy. All of it is of one state of the study, so it has the model until it is
-// done, but for what takes longest, which it has worked out before.
+// done. What takes longest is worked out before, a while at a time: see foretold.
 func (s *Study) Advice(ctx context.Context) (a *Advice, err error) {
 	if s.damaged != nil {
 		return nil, s.damaged
