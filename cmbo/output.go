@@ -125,6 +125,9 @@ func (o Observation) Violations() []Violation { return slices.Clone(o.violations
 
 // Outputs returns the names of the outputs of which the prior knows something, those of past tasks, sorted.
 func (p *Prior) Outputs() []string {
+	if p.made() != nil {
+		return nil
+	}
 	var names []string
 	for _, o := range p.outputs {
 		names = append(names, o.name)

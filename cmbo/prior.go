@@ -15,8 +15,8 @@ import (
 )
 
 // A Prior is what [Learn] has learned from past tasks for use in new ones. It is immutable and safe to share between
-// any number of optimisers and goroutines. Learn and its like make it: of a zero Prior, calls that return an error
-// fail with [ErrOption], others find nothing.
+// any number of optimisers and goroutines. Learn and its like make it: of a nil or zero Prior, calls that return an
+// error fail with [ErrOption], others find nothing.
 type Prior struct {
 	config *learnConfig // what it was learned with
 	space  *Space       // the parameters; candidates are not kept
@@ -90,10 +90,10 @@ func (r LearnReport) String() string {
 }
 
 // Minimizes reports whether smaller values are better.
-func (p *Prior) Minimizes() bool { return p.config != nil && p.config.minimize }
+func (p *Prior) Minimizes() bool { return p.made() == nil && p.config.minimize }
 
 // PositiveValues reports whether the prior was learned with [WithPositiveValues].
-func (p *Prior) PositiveValues() bool { return p.config != nil && p.config.positive }
+func (p *Prior) PositiveValues() bool { return p.made() == nil && p.config.positive }
 
 // NumTasks returns the number of tasks learned from. Of more than 1,000 the prior keeps a sample: see [Prior.Tasks].
 func (p *Prior) NumTasks() int { return int(learned(p, (*hierarchy.Model).Total)) }
@@ -110,7 +110,7 @@ func (p *Prior) Report() LearnReport {
 	})
 }
 
-// learned returns what of says of what p has learned, and zero for a zero Prior.
+// learned returns what of says of what p has learned, and zero for a nil or zero Prior.
 func learned[T any](p *Prior, of func(*hierarchy.Model) T) (zero T) {
 	if p.made() != nil {
 		return zero
@@ -159,6 +159,9 @@ func otherParams(prior, run *Space) error {
 // prior makes no use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds
 // a task without that.
 func (p *Prior) Tasks() []Task {
+	if p.made() != nil {
+		return nil
+	}
 	tasks := make([]Task, len(p.told))
 	byID := make(map[string]int, len(tasks))
 	for i, s := range p.told {
@@ -192,7 +195,9 @@ func (p *Prior) Tasks() []Task {
 }
 
 // Space returns the parameters the prior was learned for, without candidates.
-func (p *Prior) Space() *Space { return p.space }
+func (p *Prior) Space() *Space {
+	return learned(p, func(*hierarchy.Model) *Space { return p.space })
+}
 
 // Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to the
 // space as [space.Space.Adopt] does and learns anew. The options are those p was learned with;

@@ -262,11 +262,13 @@ func TestNilContext(t *testing.T) {
 		require.ErrorContains(t, err, c.says, name)
 	}
 	require.Len(t, o.Open(), 1)
-	require.Empty(t, zero.Tasks())
-	require.Nil(t, zero.Space())
-	require.Empty(t, zero.Outputs())
-	require.Zero(t, zero.Report())
-	require.Zero(t, zero.NumTasks())
-	require.Zero(t, zero.NoiseVariance())
-	require.False(t, zero.Minimizes() || zero.PositiveValues())
+	for _, p := range []*cmbo.Prior{zero, nil} {
+		require.Nil(t, p.Tasks())
+		require.Nil(t, p.Space())
+		require.Nil(t, p.Outputs())
+		require.Zero(t, p.Report())
+		require.Zero(t, p.NumTasks())
+		require.Zero(t, p.NoiseVariance())
+		require.False(t, p.Minimizes() || p.PositiveValues())
+	}
 }
