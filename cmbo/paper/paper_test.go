@@ -43,6 +43,8 @@ func TestVariants(t *testing.T) {
 	space, tasks := lattice(t, 6), twoKinds(6, 15)
 	want := map[string]int{"JefClus_JefCMP": 4, "WssClus_WssCMP": 4, "JefClus_WssCMP": 4, "WssClus_JefCMP": 4, "WssClus_WssCMP_Bary": 4, "GlobalCen": 1, "IndiWeight-Jef": 6}
 	require.Len(t, Variants(), len(want))
+	require.NotContains(t, want, Variant{Grouping: Apart + 1, WeightDistance: Jeffreys}.String())
+	require.NotContains(t, want, Variant{Grouping: Apart + 1}.String())
 	for _, v := range Variants() {
 		p := learn(t, space, tasks, WithVariant(v))
 		require.Len(t, p.Clusters(), want[v.String()], "%s", v)

@@ -1,6 +1,10 @@
 package paper
 
-import "github.com/gocmbo/cmbo/internal/names"
+import (
+	"fmt"
+
+	"github.com/gocmbo/cmbo/internal/names"
+)
 
 // Distance is a distance between the Gaussian posteriors of two tasks on a finite set of points.
 type Distance uint8
@@ -117,8 +121,10 @@ func (v Variant) String() string {
 		}
 	case Apart:
 		s = "IndiWeight-" + short(v.WeightDistance)
-	default:
+	case Clustered:
 		s = short(v.ClusterDistance) + "Clus_" + short(v.WeightDistance) + "CMP"
+	default:
+		s = fmt.Sprintf("Grouping(%d)", uint8(v.Grouping))
 	}
 	if v.Prototype == Barycenter {
 		s += "_Bary"

@@ -42,7 +42,7 @@ type DataError struct {
 
 // Error describes the problem with its place and its numbers.
 func (e *DataError) Error() string {
-	parts := []string{e.Err.Error()}
+	parts := []string{fmt.Sprint(e.Err)}
 	if e.Task != "" {
 		parts = append(parts, fmt.Sprintf("task %q", e.Task))
 	}

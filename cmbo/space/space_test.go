@@ -498,6 +498,7 @@ func TestCandidateDuplicates(t *testing.T) {
 func TestDataErrorText(t *testing.T) {
 	err := InTask(AtRow(&DataError{Row: -1, Column: 2, Name: "lr", Reason: "0 is not in [1, 2]", Err: ErrOutOfSpace}, 3), "iris")
 	require.EqualError(t, err, `cmbo: point outside the space: task "iris": row 3: parameter "lr": 0 is not in [1, 2]`)
+	require.EqualError(t, new(DataError), "<nil>: row 0: column 0")
 	foreign := errors.New("other")
 	require.ErrorIs(t, InTask(foreign, "iris"), foreign)
 	require.EqualError(t, InTask(foreign, "iris"), `task "iris": other`)
