@@ -126,7 +126,7 @@ func guarded[T any](do func() (T, error)) (out T, err error) {
 
 // called is guarded of a call with a context. It returns refused, unless that is nil, and refuses a nil context.
 func called[T any](ctx context.Context, refused error, do func() (T, error)) (out T, err error) {
-	if err := cmp.Or(refused, refuseUnless(ctx != nil, "a nil context.Context")); err != nil {
+	if err := cmp.Or(refused, gp.CheckContext(ctx)); err != nil {
 		return out, err
 	}
 	return guarded(do)

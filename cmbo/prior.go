@@ -196,7 +196,10 @@ func (p *Prior) Tasks() []Task {
 
 // Space returns the parameters the prior was learned for, without candidates.
 func (p *Prior) Space() *Space {
-	return learned(p, func(*hierarchy.Model) *Space { return p.space })
+	if p == nil {
+		return nil
+	}
+	return p.space
 }
 
 // Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to the

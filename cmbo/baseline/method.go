@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 )
 
 // A Model is what a method learned of past tasks: expensive, immutable, shared by
@@ -101,8 +102,8 @@ type learnFunc[M Model] func(context.Context, *cmbo.Space, []cmbo.Task, ...Optio
 func learner[M Model](learn learnFunc[M],
 	more ...Option) func(context.Context, *cmbo.Space, []cmbo.Task, ...Option) (Model, error) {
 	return func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error) {
-		if ctx == nil {
-			return nil, optionErrorf("a nil context.Context")
+		if err := gp.CheckContext(ctx); err != nil {
+			return nil, err
 		}
 		m, err := learn(ctx, space, tasks, append(more[:len(more):len(more)], opts...)...)
 		if err != nil {

@@ -32,17 +32,6 @@ type Prior struct {
 	report     Report
 }
 
-// refuse reports a nil context, and a Prior that Learn has not made.
-func refuse(ctx context.Context, made bool) error {
-	if !made {
-		return optionErrorf("a nil or zero Prior; use Learn")
-	}
-	if ctx == nil {
-		return optionErrorf("a nil context.Context")
-	}
-	return nil
-}
-
 // Learn makes a prior of past tasks by stages 1 and 2 of the paper's algorithm 1. The tasks
 // are copied; their failures, outputs, curves and descriptors are not used. A list of
 // candidates only serves to choose the clustering points and the index set.
@@ -50,7 +39,7 @@ func refuse(ctx context.Context, made bool) error {
 // It fails as [cmbo.Learn] does, by the same errors. See the package for what it takes.
 func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option) (*Prior, error) {
 	c, err := newConfig(opts)
-	if err := cmp.Or(err, refuse(ctx, true), s.Defined()); err != nil {
+	if err := cmp.Or(err, gp.CheckContext(ctx), s.Defined()); err != nil {
 		return nil, err
 	}
 	checked, err := space.CheckTasks(s, tasks)
@@ -174,7 +163,10 @@ func (p *Prior) Report() Report {
 // Reindex fails with [cmbo.ErrPriorMismatch] if the parameters differ, with
 // [cmbo.ErrNumerical], or with ctx.Err(). It takes O(K n I²) time.
 func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
-	if err := cmp.Or(refuse(ctx, p != nil && p.space != nil), s.Defined()); err != nil {
+	if p == nil || p.space == nil {
+		return nil, optionErrorf("a nil or zero Prior; use Learn")
+	}
+	if err := cmp.Or(gp.CheckContext(ctx), s.Defined()); err != nil {
 		return nil, err
 	}
 	if !p.space.SameParams(s) {

@@ -65,6 +65,14 @@ func checkPoints(x *linalg.Dense, dim int) error {
 	return nil
 }
 
+// CheckContext reports a nil context.
+func CheckContext(ctx context.Context) error {
+	if ctx == nil {
+		return fmt.Errorf("%w: a nil context.Context", space.ErrOption)
+	}
+	return nil
+}
+
 // CheckCall reports what no model that has data can answer: x are points of dim coordinates, and
 // destinations have an entry for each.
 func CheckCall(ctx context.Context, has bool, dim int, x *linalg.Dense, dst ...[]float64) error {

@@ -165,9 +165,12 @@ func (m *Manager) openStudy(ctx context.Context, id string, next *run) (*Study, 
 		if r.prior, err = m.priors.forSpace(ctx, next.prior, next.of.Prior, spaceOf(of)); err == nil {
 			opts = append(opts, cmbo.WithNewPrior(r.prior))
 		}
-	} else if opts = append(opts, cmbo.WithJournal(s.write)); r.of.Prior != "" {
-		if r.prior, _, err = m.priors.suited(ctx, r.of.Prior, spaceOf(of)); err == nil {
-			opts = append(opts, cmbo.WithPrior(r.prior))
+	} else {
+		opts = append(opts, cmbo.WithJournal(s.write))
+		if r.of.Prior != "" {
+			if r.prior, _, err = m.priors.suited(ctx, r.of.Prior, spaceOf(of)); err == nil {
+				opts = append(opts, cmbo.WithPrior(r.prior))
+			}
 		}
 	}
 	if err == nil {

@@ -322,8 +322,8 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	}
 	if len(failed.X) > 0 {
 		chart.Series = append(chart.Series, failed)
-		caption += fmt.Sprintf(" %s, each at its place among the evaluations", verb(len(failed.X), "trial failed", "trials failed"))
-		caption += ", drawn level with the worst value"
+		caption += fmt.Sprintf(" %s, each at its place among the evaluations, drawn level with the worst value",
+			verb(len(failed.X), "trial failed", "trials failed"))
 		if more {
 			caption += "; later ones are not shown"
 		}
