@@ -22,10 +22,10 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 		if r.counts != nil {
 			far = r.best(y, make([]float64, len(y)))
 		}
-		y = scaling.RaiseBelow(y, far, r.Model.affine.wide())
-		r.low = r.Model.lowOf(y, r.best(y, given))
-		seen, variances := r.low.Compress(y, given)
-		if err := r.fitOwn(ctx, x, y, given, seen); err != nil {
+		raised := scaling.RaiseBelow(y, far, r.Model.affine.wide())
+		r.low = r.Model.lowOf(raised, r.best(raised, given))
+		seen, variances := r.low.Compress(raised, given)
+		if err := r.fitOwn(ctx, x, y, given, raised, seen); err != nil {
 			return err
 		}
 		y, given = seen, variances

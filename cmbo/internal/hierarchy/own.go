@@ -14,60 +14,60 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// leastOwn is the number of values that lengths are fitted to, at least: those of the design of a run without a past.
-const leastOwn = 5
+// Lengths are fitted to leastOwn values at least, those of the design of a run without a past, and those beside what a past
+// says, whose evidence takes the cube of the number, to mostOwn at most.
+const leastOwn, mostOwn = 5, 200
 
-// fitOwn gives the process specific to the target lengths, and values the share of noise, as a run without a past fits
-// them to values, raised so that penalties say no more here than elsewhere, once these are more than Outgrow times those
-// of all past tasks, which then say less of both than the run does. With lengths likely of any function a run in a dozen
-// coordinates would find no more than random search, and with the noise of a few values end short of the best point
-// (TestSmallPast). Of values as they are seen, low ones closer together, noise is a larger share.
+// fitOwn gives the process specific to the target lengths, and values a noise, by the run's own values, told, raised and as
+// they are seen: with lengths likely of any function and the past's noise a run ends short of the best point. From OwnFrom of
+// them on these are what makes the run likeliest beside its past: see own. Where all past tasks have fewer, times Outgrow,
+// these say less of both than the run does as soon as it has more, and they are fitted as a run without a past fits them.
 //
 // Until then values of points that were measured again tell noise from what no hypothesis follows, so that it may be
 // louder than the past's. Less is not thought of: intervals would hold fewer of the values that a run asks for.
-func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, y, given, seen []float64) error {
-	var params []float64
-	shape, noise, variance := r.s.SpecificKernel, r.noise, r.Model.specificVariance()
-	if at := r.s.Outgrow; at > 0 && float64(len(y)) > at*float64(r.Model.values) && len(y) >= leastOwn {
-		if r.own == nil {
-			r.own = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
-		}
-		if err := r.own.Tune(ctx, &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: given}); err != nil {
-			return err
-		}
-		n, fitted := r.own.Fitted()
-		k := r.own.Kernel()
-		of := k.Eval(x.Row(0), x.Row(0))
-		if shape = kernel.Scale(1/of, k); r.learned {
-			closer := scaling.Fit(scaling.ZScore, seen[:n]).Scale / scaling.Fit(scaling.ZScore, y[:n]).Scale
-			noise = r.own.NoiseVariance() / of * variance / closer / closer
-		}
-		params = append(slices.Clone(fitted), noise)
+func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, seen []float64) (err error) {
+	from, outgrown := math.Inf(1), math.Inf(1)
+	of := r.s.OwnFrom[0]
+	if r.list {
+		of = r.s.OwnFrom[1]
 	}
-	repeats := r.learned && params == nil && repeated(x, given)
-	if repeats == r.repeats && slices.Equal(params, r.ownParams) {
-		return nil
+	if of > 0 {
+		from = float64(of)
 	}
-	r.reset()
-	r.ownParams, r.specific, r.repeats = params, kernel.Scale(variance, shape), repeats
-	r.setMembers(noise)
+	if r.s.Outgrow > 0 {
+		outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
+	}
+	n := ownCount(from, len(told))
+	r.outgrown = float64(len(told)) >= outgrown
+	k, noise, alone := r.Model.specificKernel(&r.s), r.noise, r.outgrown && outgrown <= from
+	if alone {
+		k, noise, err = r.fitAlone(ctx, x, given, raised, seen)
+	} else if outgrown > from && n > 0 {
+		k, noise, err = r.fitBeside(ctx, points.First(x, n), told[:n], given[:n])
+	}
+	if err != nil {
+		return err
+	}
+	if repeats := r.learned && !alone && repeated(x, given); repeats != r.repeats || !slices.Equal(k.AppendParams([]float64{noise}), r.params) {
+		r.repeats, r.weighed = repeats, false
+		r.use(k, noise)
+	}
 	return nil
 }
 
-// repeated reports whether a point has several values without a noise of their own.
-func repeated(x *linalg.Dense, given []float64) bool {
-	values, at := 0, make(map[string]bool)
-	for i, v := range given {
-		if v == 0 {
-			values++
-			at[points.Key(x.Row(i))] = true
+// use makes members of that kernel of the process specific to the target, and of that noise variance unless a hypothesis has
+// its own.
+func (r *Run) use(k kernel.Kernel, noise float64) {
+	r.restart()
+	r.specific, r.params = k, k.AppendParams([]float64{noise})
+	for i, p := range r.pts {
+		for j, q := range r.pts[:i+1] {
+			p.with.specific[j] = k.Eval(p.x.Row(0), q.x.Row(0))
 		}
 	}
-	return values > len(at)
-}
-
-// setMembers makes the members, for values with that noise variance unless a hypothesis has its own.
-func (r *Run) setMembers(noise float64) {
+	for _, f := range r.bound {
+		f.told.specific = nil
+	}
 	times := []float64{1}
 	for _, by := range r.s.Louder {
 		if r.repeats && by*noise <= r.s.NoiseRange[1] {
@@ -84,5 +84,142 @@ func (r *Run) setMembers(noise float64) {
 	}
 }
 
-// Outgrown reports whether the run has so many more values than its past that lengths and noise are its own: see fitOwn.
-func (r *Run) Outgrown() bool { return r.ownParams != nil }
+// fitAlone fits as a run without a past does to values, raised so that penalties say no more here than elsewhere. Of values
+// as they are seen, low ones closer together, noise is a larger share.
+func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (kernel.Kernel, float64, error) {
+	if r.alone == nil {
+		r.alone = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
+	}
+	if err := r.alone.Tune(ctx, &space.Data{X: x, Y: raised, Raw: raised, RawNoiseVariance: given}); err != nil {
+		return nil, 0, err
+	}
+	n, _ := r.alone.Fitted()
+	k, noise, variance := r.alone.Kernel(), r.noise, r.Model.specificVariance()
+	of := k.Eval(x.Row(0), x.Row(0))
+	if r.learned {
+		closer := scaling.Fit(scaling.ZScore, seen[:n]).Scale / scaling.Fit(scaling.ZScore, raised[:n]).Scale
+		noise = r.alone.NoiseVariance() / of * variance / closer / closer
+	}
+	return kernel.Scale(variance, kernel.Scale(1/of, k)), noise, nil
+}
+
+// ownCount returns how many of the first of n values lengths beside a past are fitted to, from being the first number: again
+// whenever they are half as many more, so that they follow from the first ones alone. It returns 0 for none.
+func ownCount(from float64, n int) (count int) {
+	for ; from <= float64(min(n, mostOwn)); from += math.Ceil(from / 2) {
+		count = int(from)
+	}
+	return count
+}
+
+// An own is a search for what lengths, and last noise, are multiplied by, as logarithms to base 2.
+type own struct {
+	run   *Run               // told the values that it is of, alone
+	told  []float64          // these, with their points
+	found map[string]float64 // what it looked at, so that one that a context ended goes on
+}
+
+// fitBeside returns lengths and noise at which the evidence of all hypotheses, times a prior of which natural logarithms have
+// deviations of OwnSD around what they were, is larger than a factor of 2 away along each axis, all lengths at once being one
+// more.
+func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (kernel.Kernel, float64, error) {
+	d := r.Model.grid.dim()
+	best, top := make([]float64, d+1), math.Inf(-1)
+	told := slices.Concat(y, given)
+	for i := range y {
+		if told = append(told, x.Row(i)...); r.counts != nil && !r.counts[i] {
+			told = append(told, float64(i))
+		}
+	}
+	if r.own == nil || !slices.Equal(told, r.own.told) {
+		s := r.s
+		s.OwnFrom, s.Outgrow = [2]int{}, 0
+		noise := r.noise
+		if r.learned {
+			noise = math.NaN()
+		}
+		r.own = &own{NewRun(r.Model, s, noise, r.workers, nil, nil), told, make(map[string]float64)}
+	}
+	o := r.own
+	if !o.run.weighed {
+		o.run.counts = r.counts
+		if err := o.run.Fit(ctx, x, y, given, nil); err != nil {
+			return nil, 0, err
+		}
+		o.run.exact = nil // noise that was given stays in the unit that it leaves
+	}
+	var err error
+	better := func(by []float64) bool {
+		at := points.Key(by)
+		v, known := o.found[at]
+		if !known && err == nil {
+			if v, err = o.run.posterior(ctx, by); err == nil {
+				o.found[at] = v
+			}
+		}
+		if err != nil || !(v > top) {
+			return false
+		}
+		best, top = by, v
+		return true
+	}
+	better(best)
+	for before := math.Inf(-1); top > before; {
+		before = top
+		for j := range d + 2 {
+			for _, step := range []float64{-1, 1} {
+				for moved := true; moved; {
+					by := slices.Clone(best)
+					for i := range by {
+						if i == j-1 || j == 0 && i < d {
+							by[i] += step
+						}
+					}
+					moved = better(by)
+				}
+			}
+		}
+	}
+	k, noise := r.multiplied(best)
+	return k, noise, err
+}
+
+// multiplied returns the kernel of the process specific to the target and the noise variance, lengths and noise multiplied.
+func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
+	params := r.s.SpecificKernel.AppendParams(nil)
+	at := len(params) - len(by) + 1
+	for i := range params[at:] {
+		params[at+i] += by[i] * math.Ln2
+	}
+	k, _ := r.s.SpecificKernel.WithParams(params) // finite, as its own are
+	return kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[len(by)-1])
+}
+
+// posterior returns the logarithm of the evidence of a run with lengths and noise multiplied, and of their prior.
+func (r *Run) posterior(ctx context.Context, by []float64) (float64, error) {
+	k, noise := r.multiplied(by)
+	if noise != r.noise && (!r.learned || noise < r.s.NoiseRange[0] || noise > r.s.NoiseRange[1]) {
+		return math.Inf(-1), nil
+	}
+	r.use(k, noise)
+	if err := r.weigh(ctx); err != nil {
+		return 0, err
+	}
+	sd, top := r.s.OwnSD/math.Ln2, slices.MaxFunc(r.all, func(a, b *member) int { return cmp.Compare(a.mass, b.mass) })
+	return top.fit.evidence + top.log - math.Log(top.mass) - linalg.Dot(by, by)/(2*sd*sd), nil // the evidence by Bayes' theorem
+}
+
+// repeated reports whether a point has several values without a noise of their own.
+func repeated(x *linalg.Dense, given []float64) bool {
+	values, at := 0, make(map[string]bool)
+	for i, v := range given {
+		if v == 0 {
+			values++
+			at[points.Key(x.Row(i))] = true
+		}
+	}
+	return values > len(at)
+}
+
+// Outgrown reports whether the run has more values than its past: see fitOwn.
+func (r *Run) Outgrown() bool { return r.outgrown }

@@ -2,12 +2,14 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
 
@@ -66,16 +68,18 @@ func TestOwnLengths(t *testing.T) {
 	require.Equal(t, predict(once), predict(steps), "fewer values again")
 }
 
-// A past of next to nothing leaves lengths to the run from the size of a design on.
+// A past of next to nothing leaves lengths to the run from the size of a design on, and noise, be points measured again or not.
 func TestOwnLengthsOfFewValues(t *testing.T) {
 	m := learn(t, makeTasks(3, 1, 1, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
 	x, y := uniform(rng.Stream(4, t.Name()), 6, 2), []float64{1, 2, 4, 3, 5, 2}
 	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+	copy(x.Row(5), x.Row(0))
 	for n := range len(y) {
 		head := x.View(0, 0, n+1, 2)
 		require.NoError(t, run.Fit(ctx, &head, y[:n+1], nil, nil))
-		require.Equal(t, n+1 >= leastOwn, run.ownParams != nil)
+		require.Equal(t, n+1 >= leastOwn, run.alone != nil)
 	}
+	require.Len(t, run.all, 3)
 }
 
 // Where differences between low values are smaller, the noise of values near the best is what it is of values as they
@@ -114,6 +118,186 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	}
 }
 
+// byOf returns what lengths and, last, noise of a run are multiplied by, as logarithms to base 2.
+func byOf(run *Run) (by []float64) {
+	of := run.s.SpecificKernel.AppendParams(nil)
+	params := run.specific.AppendParams(nil)
+	for i := range run.Model.grid.dim() {
+		by = append(by, math.Round((params[len(params)-1-i]-of[len(of)-1-i])/math.Ln2))
+	}
+	slices.Reverse(by)
+	for _, k := range run.all {
+		if k.ownNoise == 0 {
+			return append(by, math.Round(math.Log2(k.noise/run.noise)))
+		}
+	}
+	return append(by, 0)
+}
+
+// likelihoodOf is what fitBeside makes largest, by a run of its own: of the first n values, with the process beside and the
+// noise as logarithms to base 2 say.
+func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []float64) float64 {
+	t.Helper()
+	s, d := m.Settings(), m.grid.dim()
+	s.OwnFrom, s.Outgrow = [2]int{}, 0
+	params := s.SpecificKernel.AppendParams(nil)
+	for i := range d {
+		params[len(params)-d+i] += by[i] * math.Ln2
+	}
+	var err error
+	s.SpecificKernel, err = s.SpecificKernel.WithParams(params)
+	require.NoError(t, err)
+	run := NewRun(m, s, m.grid.base.NoiseVariance*math.Exp2(by[d]), 1, nil, nil)
+	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+	var sum, prior float64
+	top := run.all[0].fit.evidence
+	for _, k := range run.all {
+		sum += math.Exp(k.fit.evidence + k.log - top)
+	}
+	for _, v := range by {
+		prior -= v * math.Ln2 * v * math.Ln2 / 2
+	}
+	return top + math.Log(sum) + prior
+}
+
+// From OwnFrom on a run has lengths and a noise than which none a
+// factor of two away is likelier: short ones where the function is rough, long ones where it is flat. They are of the first values, again whenever these are half as many more, and a run that was
+// told all values at once is one that was told them one by one.
+func TestLengthsBesideThePast(t *testing.T) {
+	r := rng.Stream(4, t.Name())
+	x, y := uniform(r, 25, 2), make([]float64, 25)
+	for i := range y {
+		y[i] = 1000*math.Sin(12*x.Row(i)[0]) + 50*r.NormFloat64()
+	}
+	at := uniform(r, 5, 2)
+	predict := func(run *Run) [2][]float64 {
+		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
+		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
+		return out
+	}
+	for name, c := range map[string]struct {
+		tasks []Task
+		list  bool
+		fits  []int
+	}{
+		"many": {makeTasks(3, 6, 30, 2, 0, 1), false, []int{15, 23}},
+		"few":  {makeTasks(3, 3, 5, 2, 0, 1), false, []int{15, 23}},
+		"list": {makeTasks(3, 6, 30, 2, 0, 1), true, []int{20}},
+	} {
+		s := testSettings(2)
+		s.OwnFrom = [2]int{15, 20}
+		m := learn(t, c.tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
+		start := func(noise float64) *Run {
+			run := NewRun(m, s, noise, 1, nil, nil)
+			if c.list {
+				require.NoError(t, run.Bind(ctx, at))
+			}
+			return run
+		}
+		steps := start(math.NaN())
+		for n := 1; n <= len(y); n++ {
+			head, once := x.View(0, 0, n, 2), start(math.NaN())
+			for _, run := range []*Run{steps, once} {
+				require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
+			}
+			require.Equal(t, predict(once), predict(steps), "%s, %d values", name, n)
+			require.Equal(t, name == "few" && n > 15, steps.Outgrown())
+			by := byOf(steps)
+			i, due := slices.BinarySearch(c.fits, n)
+			if !due {
+				if i == 0 {
+					require.Equal(t, []float64{0, 0, 0}, by, "%s, %d values", name, n)
+				}
+				require.Equal(t, byOf(once), by)
+				continue
+			}
+			for _, by := range [][]float64{{0, 0, 0}, {1, -2, 0}, {-3, 1, 1}, {0, 0, 3}} {
+				got, err := steps.own.run.posterior(ctx, by)
+				require.NoError(t, err)
+				require.InDelta(t, likelihoodOf(t, m, &head, y[:n], by), got, 1e-8, "%s, %d values, %v", name, n, by)
+			}
+			for _, noise := range s.NoiseRange {
+				beyond := math.Log2(noise/m.grid.base.NoiseVariance) + map[bool]float64{false: 0.01, true: -0.01}[noise == s.NoiseRange[0]]
+				got, err := steps.own.run.posterior(ctx, []float64{0, 0, beyond})
+				require.NoError(t, err)
+				require.Equal(t, math.Inf(-1), got)
+			}
+			best := likelihoodOf(t, m, &head, y[:n], by)
+			for j := range 8 {
+				next := slices.Clone(by)
+				for k := range next {
+					if j/2 == k || j/2 == 3 && k < 2 {
+						next[k] += float64(2*(j%2) - 1)
+					}
+				}
+				require.Less(t, likelihoodOf(t, m, &head, y[:n], next), best, "%s, %d values, %v and not %v", name, n, next, by)
+			}
+			known := start(0.3)
+			require.NoError(t, known.Fit(ctx, &head, y[:n], nil, nil))
+			require.Equal(t, 0.3, known.all[0].noise)
+		}
+		by := byOf(steps)
+		require.Negative(t, by[0], name)
+		require.Positive(t, by[1], name)
+		require.InEpsilon(t, m.specificVariance(), steps.specific.Eval(at.Row(0), at.Row(0)), 1e-12)
+		head := x.View(0, 0, 6, 2)
+		once := start(math.NaN())
+		for _, run := range []*Run{steps, once} {
+			require.NoError(t, run.Fit(ctx, &head, y[:6], nil, nil))
+		}
+		require.Equal(t, predict(once), predict(steps), "fewer values again")
+	}
+}
+
+// Lengths are fitted at numbers of values that follow from the first of them, to a bounded number.
+func TestOwnCount(t *testing.T) {
+	var counts []int
+	for n := range 1000 {
+		if at := ownCount(15, n); len(counts) == 0 || at != counts[len(counts)-1] {
+			counts = append(counts, at)
+			require.True(t, at == 0 || at == n)
+		}
+	}
+	require.Equal(t, []int{0, 15, 23, 35, 53, 80, 120, 180}, counts)
+	require.Zero(t, ownCount(math.Inf(1), 1000))
+}
+
+// Among values of which not all count the knee lies below the best that does, when lengths are fitted as well: a run that is
+// told so later is the one that knew it. Noises that came with values stay as they are.
+func TestLengthsOfValuesThatCount(t *testing.T) {
+	s, tasks := DefaultSettings(2), makeTasks(3, 3, 9, 2, 0, 1)
+	for i := range tasks {
+		z, _ := scaling.CompressLow(tasks[i].Z, nil)
+		tasks[i] = scaled(tasks[i].ID, tasks[i].X, z)
+	}
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
+	r := rng.Stream(5, t.Name())
+	x, y, given, counts := uniform(r, 15, 2), make([]float64, 15), make([]float64, 15), make([]bool, 15)
+	for i := range y {
+		y[i], counts[i] = math.Sin(9*x.Row(i)[0])-9*max(x.Row(i)[1]-0.5, 0)+0.1*r.NormFloat64(), true
+	}
+	for i := range 3 {
+		y[i], counts[i] = y[i]+20, false
+	}
+	fit := func(run *Run, counts []bool) []float64 {
+		run.Count(counts)
+		require.NoError(t, run.Fit(ctx, x, y, given, nil))
+		mean, sd := make([]float64, 15), make([]float64, 15)
+		require.NoError(t, run.Predict(ctx, mean, sd, x))
+		return append(append(mean, sd...), byOf(run)...)
+	}
+	start := func() *Run { return NewRun(m, s, math.NaN(), 1, nil, nil) }
+	later, all := start(), fit(start(), nil)
+	require.Equal(t, all, fit(later, nil))
+	require.Equal(t, fit(start(), counts), fit(later, counts))
+	require.NotEqual(t, all[30:], byOf(later))
+	given[4], given[9] = 1e-6, 1e-6
+	noisy := start()
+	fit(noisy, counts)
+	require.InDeltaSlice(t, byOf(later), byOf(noisy), 1)
+	require.NotEqual(t, make([]float64, 3), byOf(noisy))
+}
+
 // Values of points that were measured again, their noise not given, tell how loud it is: each hypothesis comes with the
 // past's noise and louder ones, which are as likely. All values told at once, or one by one, are the same; where no point
 // is measured again, or the noise is known, nothing is weighed.
@@ -145,7 +329,13 @@ func TestLouder(t *testing.T) {
 			mass += math.Exp(k.log)
 		}
 		require.InDelta(t, 1, mass, 1e-12)
-		require.Len(t, noise, map[bool]int{false: 1, true: 1 + len(s.Louder)}[n > 12])
+		want, own := 1, base*math.Exp2(byOf(steps)[2])
+		for _, by := range s.Louder {
+			if n > 12 && by*own <= s.NoiseRange[1] {
+				want++
+			}
+		}
+		require.Len(t, noise, want)
 	}
 	require.Less(t, 100*base, 0.1)
 	require.InDelta(t, 0.5, math.Sqrt(steps.NoiseVariance()), 0.2)

@@ -25,12 +25,14 @@ type Run struct {
 	noise    float64       // noise variance where none is given, in units of the tasks' values
 	learned  bool          // none was given for all, so that it may be the run's own
 	specific kernel.Kernel // of the process specific to the target
-	own      *gp.Plain     // has its lengths and noise: see fitOwn
+	own      *own          // has its lengths and noise, as alone does where the past is small: see fitOwn
+	alone    *gp.Plain
 	all      []*member
 	weighed  bool // the members have masses
 
-	ownParams []float64 // of own in use, nil for lengths likely of any function
-	repeats   bool      // points were measured again, which tells how large noise is: see fitOwn
+	params   []float64 // noise variance and logarithms of the parameters of specific
+	outgrown bool      // values are more than the past's
+	repeats  bool      // points were measured again, which tells how large noise is: see fitOwn
 
 	pts    []*point
 	y      []float64   // as told
@@ -56,14 +58,14 @@ type Run struct {
 // units of the tasks' scaled values; NaN stands for the one learned, or a hypothesis's own. Candidates of a space
 // without a list come in parts of so many rows. list are the points that the run may be bound to, nil for none.
 func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
-	r := &Run{Model: m, s: s, noise: noise, workers: workers, specific: m.specificKernel(&s), parts: parts, kept: list}
+	r := &Run{Model: m, s: s, noise: noise, workers: workers, parts: parts, kept: list}
 	if r.learned = math.IsNaN(noise); r.learned {
 		r.noise = m.grid.base.NoiseVariance
 	} else {
 		r.s.OwnNoise = 0
 	}
 	r.setUnit(r.unitFor(nil))
-	r.setMembers(r.noise)
+	r.use(m.specificKernel(&s), r.noise)
 	return r
 }
 

@@ -70,19 +70,22 @@ func (p *posterior) add(row []float64) {
 
 // extend makes the rows of points x, of which some are there, and returns the base kernel's of the new ones.
 func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) (base linalg.Dense) {
-	from := len(f.rest)
 	n, d := x.Dims()
-	t := n - from
-	if t == 0 {
-		return base
+	if from := len(f.specific); from < n { // of other lengths, of points that are there
+		var specific linalg.Dense
+		more := x.View(from, 0, n-from, d)
+		kernel.Cross(&specific, r.specific, &more, at.x)
+		for i := range n - from {
+			f.specific = append(f.specific, specific.Row(i))
+		}
 	}
-	var specific linalg.Dense
-	more := x.View(from, 0, t, d)
-	kernel.Cross(&base, r.Model.grid.base.Kernel, &more, at.x)
-	kernel.Cross(&specific, r.specific, &more, at.x)
-	rest := make([]float64, t*at.len())
-	for i := range t {
-		f.rest, f.specific = append(f.rest, rest[i*at.len():][:at.len():at.len()]), append(f.specific, specific.Row(i))
+	if from := len(f.rest); from < n {
+		more := x.View(from, 0, n-from, d)
+		kernel.Cross(&base, r.Model.grid.base.Kernel, &more, at.x)
+		rest := make([]float64, (n-from)*at.len())
+		for i := range n - from {
+			f.rest = append(f.rest, rest[i*at.len():][:at.len():at.len()])
+		}
 	}
 	return base
 }
