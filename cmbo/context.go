@@ -76,24 +76,3 @@ func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
 	}
 	return Relation{r.Names, r.Lengths, r.Rho, r.Gain}, nil
 }
-
-// checkContexts reports a descriptor that is a number in one task and a choice in another.
-func checkContexts(tasks []Task) error {
-	kinds := make(map[string]*Task)
-	for i := range tasks {
-		t := &tasks[i]
-		for name, v := range t.Context {
-			first, there := kinds[name]
-			if !there {
-				kinds[name] = t
-				continue
-			}
-			_, a := first.Context[name].(string)
-			if _, b := v.(string); a != b {
-				return space.InTask(space.Errorf(ErrTask, "descriptor %q is %#v, and in task %q it is %#v",
-					name, v, first.ID, first.Context[name]), t.ID)
-			}
-		}
-	}
-	return nil
-}

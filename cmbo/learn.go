@@ -79,10 +79,14 @@ const maxRows = 1 << 14
 // checkTasks is [space.CheckTasks] that reports what tasks of one Learn, its memory or the options exclude, too.
 func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	tasks, err := space.CheckTasks(s, tasks)
-	if err = cmp.Or(err, checkContexts(tasks), checkSpellings(tasks)); err != nil {
+	if err != nil {
 		return nil, err
 	}
+	known := make(vocabulary)
 	for _, t := range tasks {
+		if err := known.take(&t); err != nil {
+			return nil, err
+		}
 		if n := len(t.X) + len(t.Failed); n > maxRows {
 			return nil, space.InTask(space.Errorf(ErrTask, "%d rows, failed ones among them; at most %d are learned from: give a sample", n, maxRows), t.ID)
 		}
@@ -100,6 +104,35 @@ func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 		}
 	}
 	return tasks, nil
+}
+
+// A vocabulary holds the descriptors of tasks, and their outputs by spelling.
+type vocabulary map[string]firstUse
+
+type firstUse struct {
+	task string
+	word any // a descriptor's value, an output's name
+}
+
+// take adds what a task has, and reports what one before excludes: a descriptor that is a number here and a choice
+// there, and an output whose name hardly differs.
+func (v vocabulary) take(t *Task) error {
+	for name, value := range t.Context {
+		first := cmp.Or(v["descriptor "+name], firstUse{t.ID, value})
+		v["descriptor "+name] = first
+		_, a := first.word.(string)
+		if _, b := value.(string); a != b {
+			return space.InTask(space.Errorf(ErrTask, "descriptor %q is %#v, and in task %q it is %#v",
+				name, value, first.task, first.word), t.ID)
+		}
+	}
+	for _, name := range slices.Concat(t.Outputs.Names(), t.FailedOutputs.Names()) {
+		first := cmp.Or(v["output "+spelling(name)], firstUse{t.ID, name})
+		if v["output "+spelling(name)] = first; first.word != name {
+			return space.InTask(space.Errorf(ErrTask, "output %q: task %q has %q; %s", name, first.task, first.word, differAs), t.ID)
+		}
+	}
+	return nil
 }
 
 // trainingSet is what a model learns from.
@@ -159,8 +192,8 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 	v := c.y.fit(y)
 	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
 		Scale: v.Scale, Context: k.Context}
-	if c.y != RawValues && slices.Max(v.Z) == slices.Min(v.Z) { // no scale, and so no unit of noise
-		task.Shift, task.Scale, task.Noise = slices.Min(y), 0, nil
+	if c.y != RawValues && slices.Max(v.Z) == slices.Min(v.Z) { // no scale
+		task.Shift, task.Scale = slices.Min(y), 0
 	}
 	if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 		task.Shift, task.Scale = 0, 1

@@ -62,7 +62,7 @@ func NewLearner(space *Space, opts ...LearnOption) (*Learner, error) {
 	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	return &Learner{config: c, space: space, kept: new(keptTasks)}, nil
+	return &Learner{config: c, space: space, kept: &keptTasks{known: make(vocabulary)}}, nil
 }
 
 // made reports a Learner that nothing made.
@@ -70,7 +70,7 @@ func (l *Learner) made() error {
 	return refuseUnless(l != nil && l.space != nil, "a nil or zero Learner; use NewLearner")
 }
 
-// Add adds a task, which is copied. It fails as Learn does, and with [ErrTask] for an ID that is among those kept.
+// Add adds a task, which is copied. It fails as Learn does of it and those kept, and with [ErrTask] for an ID of these.
 // Equal IDs of tasks that were not kept are not noticed. In a later pass it fails with [ErrNumerical] if what the
 // task adds is beyond the range of the sums or its covariance is singular; the learner can go on without the task,
 // which every learner that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²)
@@ -122,7 +122,7 @@ func (s *sums) add(l *Learner, k *Task) error {
 func (l *Learner) Shard() *Learner {
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
-		s.kept = new(keptTasks)
+		s.kept = &keptTasks{known: make(vocabulary)}
 	}
 	if l.sums != nil {
 		s.sums = l.sums.again(l.sums.of)
@@ -136,7 +136,7 @@ func (s *sums) again(of *hierarchy.Pass) *sums {
 
 // Merge adds the tasks of o, which stays as it is. It fails with [ErrLearners] if o is of
 // another space, other options, another pass or another past, and with [ErrTask] if both
-// have kept a task of the same ID; l is then what it was.
+// have kept a task of the same ID, or tasks that exclude each other; l is then what it was.
 func (l *Learner) Merge(o *Learner) error { return guard(func() error { return l.merge(o) }) }
 
 func (l *Learner) merge(o *Learner) error {
@@ -343,7 +343,10 @@ func (c *census) merge(o *census) {
 }
 
 // keptTasks are the tasks whose IDs draw the smallest numbers.
-type keptTasks struct{ valued, failing []keptTask }
+type keptTasks struct {
+	valued, failing []keptTask
+	known           vocabulary // of all that were kept
+}
 
 type keptTask struct {
 	draw uint64
@@ -372,7 +375,11 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	if at >= sampleTasks {
 		return nil
 	}
-	one.task = cloneTask(t)
+	known := maps.Clone(k.known)
+	if err := known.take(&t); err != nil {
+		return err
+	}
+	k.known, one.task = known, cloneTask(t)
 	if len(*list) == sampleTasks {
 		*list = (*list)[:sampleTasks-1]
 	}
@@ -400,13 +407,16 @@ func (a *keptTask) search(list []keptTask) (int, bool) {
 
 // merged returns the tasks that are kept of those of k and o.
 func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
-	known := make(map[string]bool)
+	ids, known := make(map[string]bool), maps.Clone(k.known)
 	for _, a := range slices.Concat(k.valued, k.failing) {
-		known[a.task.ID] = true
+		ids[a.task.ID] = true
 	}
 	for _, b := range slices.Concat(o.valued, o.failing) {
-		if known[b.task.ID] {
+		if ids[b.task.ID] {
 			return nil, space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), b.task.ID)
+		}
+		if err := known.take(&b.task); err != nil {
+			return nil, err
 		}
 	}
 	join := func(a, b []keptTask) []keptTask {
@@ -414,7 +424,7 @@ func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
 		slices.SortFunc(all, func(a, b keptTask) int { return a.compare(&b) })
 		return slices.Clone(all[:min(len(all), sampleTasks)])
 	}
-	return &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing)}, nil
+	return &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), known}, nil
 }
 
 // tasks returns them in the order of their IDs.

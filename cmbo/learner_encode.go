@@ -185,7 +185,7 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 		d.Fail("pass %d of %d tasks", l.pass+1, l.first.tasks)
 	}
 	if d.Bool() {
-		l.kept = new(keptTasks)
+		l.kept = &keptTasks{known: make(vocabulary)}
 		if err := l.readKept(d); err != nil {
 			return nil, err
 		}

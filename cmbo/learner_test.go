@@ -402,6 +402,25 @@ func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 	require.ErrorIs(t, l.Add(tasks[1]), cmbo.ErrTask)
 	_, err = l.Prior(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
+
+	// Nor has a learner two tasks that exclude each other, of which it would never make a prior.
+	tasks[1].Outputs = space.Columns{"Seconds": tasks[1].Y}
+	tasks[2].Outputs, tasks[3].Outputs = space.Columns{"seconds": tasks[2].Y}, nil
+	for _, k := range [][2]cmbo.Task{{tasks[0], tasks[7]}, {tasks[1], tasks[2]}} {
+		l, o := newLearner(t, cube), newLearner(t, cube)
+		require.NoError(t, l.Add(k[0]))
+		require.NoError(t, o.Add(k[1]))
+		for _, err := range []error{l.Add(k[1]), l.Merge(o)} {
+			require.ErrorIs(t, err, cmbo.ErrTask)
+			require.ErrorContains(t, err, k[1].ID)
+			require.ErrorContains(t, err, k[0].ID)
+		}
+		_, n := l.Pass()
+		require.EqualValues(t, 1, n)
+		require.NoError(t, l.Add(tasks[3]))
+		_, err := l.Prior(ctx)
+		require.NoError(t, err)
+	}
 }
 
 func mustTask(id string) cmbo.Task {

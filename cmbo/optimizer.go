@@ -321,8 +321,9 @@ func (f observationOption) applyObservation(e *runlog.Event) error { return f(e)
 
 // WithNoise gives the variance of a measurement's error, in squared units of the value: for the mean of n
 // repetitions, say, their sample variance over n. It is positive, else the call fails with [ErrValue]. For this
-// value it replaces the noise variance that was learned, or given by [WithNoiseVariance]. In a run that has such
-// values, proposals improve on the model's largest mean at a point told, not on the best value told.
+// value it replaces the noise variance that was learned, or given by [WithNoiseVariance]; as long as all values are
+// equal, only with [RawValues] and a prior that is not of ranks, which know the unit. In a run that has such values,
+// proposals improve on the model's largest mean at a point told, not on the best value told.
 func WithNoise(variance float64) ObservationOption {
 	return observationOption(func(e *runlog.Event) error {
 		if !(variance > 0) {

@@ -22,7 +22,7 @@ func WithPrior(p *Prior) Option {
 // is the run's prior: restore later snapshots with [WithPrior] of p. RestoreJournal does not go on writing a journal
 // that names another prior; begin a new one with [Optimizer.Snapshot]. It fails with [ErrPriorMismatch] if the run
 // had no prior or p is of another space, direction or sign of values, and with [ErrOption] if p does not know the
-// run's descriptors ([WithContext]).
+// run's descriptors ([WithContext]), or has an output whose name hardly differs from one of the run's ([WithOutput]).
 func WithNewPrior(p *Prior) Option {
 	return option{id: optNewPrior, restore: true, run: func(c *runConfig) error {
 		c.prior, c.newPrior = p, true

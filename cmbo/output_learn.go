@@ -130,12 +130,9 @@ func outputSettings(c *learnConfig, dim int) hierarchy.Settings {
 
 // output returns what the prior knows of an output, nil for nothing.
 func (p *Prior) output(name string) *outputPrior {
-	if p == nil {
-		return nil
-	}
-	for _, o := range p.outputs {
-		if o.name == name {
-			return o
+	if p != nil {
+		if i := slices.IndexFunc(p.outputs, func(o *outputPrior) bool { return o.name == name }); i >= 0 {
+			return p.outputs[i]
 		}
 	}
 	return nil
@@ -175,25 +172,6 @@ func (c *runConfig) checkSpelling() error {
 		ofRun[s] = o.Name
 		if known, like := past[s]; like && c.prior.output(o.Name) == nil {
 			return optionErrorf("output %q: past tasks have %q; %s", o.Name, known, differAs)
-		}
-	}
-	return nil
-}
-
-// checkSpellings reports outputs of tasks whose names hardly differ.
-func checkSpellings(tasks []Task) error {
-	type use struct{ name, task string }
-	seen := make(map[string]use)
-	for i := range tasks {
-		t := &tasks[i]
-		for _, name := range slices.Concat(t.Outputs.Names(), t.FailedOutputs.Names()) {
-			s := spelling(name)
-			first, there := seen[s]
-			if !there {
-				seen[s] = use{name, t.ID}
-			} else if first.name != name {
-				return space.InTask(space.Errorf(ErrTask, "output %q: task %q has %q; %s", name, first.task, first.name, differAs), t.ID)
-			}
 		}
 	}
 	return nil

@@ -357,6 +357,10 @@ func TestWithNewPrior(t *testing.T) {
 
 	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
 	require.NoError(t, err)
+	spelled := family(4, 10)
+	for i := range spelled {
+		spelled[i].Outputs = map[string][]float64{"Seconds": spelled[i].Y}
+	}
 	for name, tt := range map[string]struct {
 		b    []byte
 		opts []cmbo.Option
@@ -366,6 +370,7 @@ func TestWithNewPrior(t *testing.T) {
 		"nil":             {b, []cmbo.Option{cmbo.WithNewPrior(nil)}, cmbo.ErrOption},
 		"the old later":   {b, []cmbo.Option{cmbo.WithNewPrior(q), cmbo.WithPrior(p)}, cmbo.ErrPriorMismatch},
 		"direction":       {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, list, family(4, 10), append(smallSets, cmbo.WithMinimize())...))}, cmbo.ErrPriorMismatch},
+		"spelling":        {snapshot(t, newOptimizer(t, list, cmbo.WithPrior(p), cmbo.WithOutput("seconds"))), []cmbo.Option{cmbo.WithNewPrior(learn(t, list, spelled, smallSets...))}, cmbo.ErrOption},
 		"space":           {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, wide, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
 	} {
 		_, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)

@@ -54,8 +54,8 @@ func TestUnitOfValues(t *testing.T) {
 	}
 }
 
-// TestUnitOfNoise: nor does it where noise variances are given, those of tasks that show no scale among them, or
-// where a policy gives such tasks a value in the middle.
+// TestUnitOfNoise: nor does it where noise variances are given, those of tasks and of first values that show no scale
+// among them, or where a policy gives such tasks a value in the middle.
 func TestUnitOfNoise(t *testing.T) {
 	s, _ := grid(t, 7)
 	f := bump([]float64{0.3, 0.3})
@@ -73,7 +73,17 @@ func TestUnitOfNoise(t *testing.T) {
 					}
 				}
 				o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithYPolicy(policy))))
-				got := drive(t, o, func(x []float64) float64 { return unit * (100 + 7*f(x)) }, 8)
+				var got [][]float64
+				for range 8 {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					got = append(got, trial.X)
+					var opts []cmbo.ObservationOption
+					if given > 0 {
+						opts = append(opts, cmbo.WithNoise(given*unit*unit))
+					}
+					require.NoError(t, o.Tell(trial.ID, unit*(100+7*f(trial.X)), opts...))
+				}
 				if want == nil {
 					want = got
 				}

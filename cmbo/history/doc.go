@@ -43,7 +43,7 @@
 //	ErrTask        a task has no ID, an ID or a descriptor is not UTF-8, or
 //	               studies do not go together
 //	ErrSpace       no space can be inferred, or it cannot be written
-//	ErrNoTasks     the input has no row, or no good one
+//	ErrNoTasks     the input has no row, or none with a value
 //	ErrVersion     the journal has operations or types not known here
 //	ErrOption      the description of the format contradicts itself
 //

@@ -113,6 +113,10 @@ func TestLearnAnything(t *testing.T) {
 	space := lattice(t, 6)
 	one := cmbo.Task{ID: "one", X: [][]float64{{0.5, 0.5}}, Y: []float64{3}}
 	constant := cmbo.Task{ID: "constant", X: [][]float64{{0, 0}, {1, 1}, {0, 1}}, Y: []float64{2, 2, 2}}
+	// Values that are equal have no unit, and so none of noise.
+	without := learn(t, space, []cmbo.Task{constant}, WithIndexPoints(20))
+	constant.NoiseVariance = []float64{9, 9, 9}
+	require.Equal(t, without.sources[0].noises(), learn(t, space, []cmbo.Task{constant}, WithIndexPoints(20)).sources[0].noises())
 	repeated := cmbo.Task{ID: "repeated", X: [][]float64{{0.2, 0.2}, {0.2, 0.2}, {0.2, 0.2}, {0.9, 0.1}}, Y: []float64{1, 1.5, 0.5, 4}}
 	large := twoKinds(1, 50)[0]
 	huge := cmbo.Task{ID: "huge", X: [][]float64{{0, 0}, {0.4, 1}, {1, 1}}, Y: []float64{-1e150, 0, 1e150}}

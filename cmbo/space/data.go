@@ -9,7 +9,7 @@ type Data struct {
 	// Y holds their values after the y policy, larger being better.
 	Y []float64
 	// NoiseVariance holds the noise variances of Y in scaled units; an entry
-	// of 0 is not known, and nil stands for none known.
+	// of 0 is not known. Nil stands for none known, and for equal Y, without a unit.
 	NoiseVariance []float64
 	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance their
 	// noise variances, where NoiseVariance is not nil: the logarithms' with cmbo.WithPositiveValues.

@@ -178,7 +178,7 @@ func (p Param) whole() bool { return p.kind == KindInt || p.kind == KindLogInt }
 // wholeValues reports whether all values are integers that int holds.
 func (p Param) wholeValues() bool {
 	return p.whole() || p.kind == KindOrdinal && !slices.ContainsFunc(p.values, func(v float64) bool {
-		return v != math.Trunc(v) || math.Abs(v) > maxInt
+		return v != math.Trunc(v) || v < leastInt || v > mostInt
 	})
 }
 
@@ -255,6 +255,9 @@ func (p Param) equal(q Param) bool {
 // maxInt bounds integer parameters so that every value is exact in a float64.
 const maxInt = 1 << 53
 
+// An int of 32 bits has to hold them, too: a space may come from another machine.
+const leastInt, mostInt = max(-maxInt, math.MinInt), min(maxInt, math.MaxInt)
+
 // wholeFloat converts an integer; those beyond ±2^53 stay beyond where they would round to it.
 func wholeFloat(v int64) float64 {
 	switch f := float64(v); {
@@ -292,8 +295,8 @@ func (p Param) validate() error {
 		return fail("a log integer needs lo >= 1, have %g", p.lo)
 	case log && p.lo < p.hi && !(math.Log(p.lo) < math.Log(p.hi)):
 		return fail("the logarithms of [%g, %g] do not differ", p.lo, p.hi)
-	case p.whole() && (math.Abs(p.lo) > maxInt || math.Abs(p.hi) > maxInt):
-		return fail("a bound of %.16g..%.16g is beyond ±%d, the exact integers of a float64", p.lo, p.hi, int64(maxInt))
+	case p.whole() && (p.lo < leastInt || p.hi > mostInt):
+		return fail("%.16g..%.16g is beyond %d..%d, the exact integers of a float64 and an int", p.lo, p.hi, int64(leastInt), int64(mostInt))
 	case p.kind == KindCategorical && len(p.choices) == 0:
 		return fail("a categorical needs at least one choice")
 	case p.kind == KindOrdinal && len(p.values) == 0:

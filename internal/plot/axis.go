@@ -1,6 +1,9 @@
 package plot
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // An Axis describes one axis of a panel. The zero value is a linear axis with limits from the data.
 type Axis struct {
@@ -25,12 +28,7 @@ func (a *Axis) limits() bool { return known(a.Min, a.Max) && a.Min < a.Max && (a
 
 // known reports whether all values are finite.
 func known(vs ...float64) bool {
-	for _, v := range vs {
-		if math.IsNaN(v) || math.IsInf(v, 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(vs, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) })
 }
 
 // A tick is a labelled place on an axis.

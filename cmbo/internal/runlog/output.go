@@ -127,12 +127,10 @@ func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 
 // Hold reports whether the values that an evaluation brought are known to hold all limits.
 func Hold(outputs []Output, values map[string]float64) bool {
-	for _, o := range outputs {
-		if v, ok := values[o.Name]; o.Limited() && !(ok && o.Beyond(v) == 0) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(outputs, func(o Output) bool {
+		v, ok := values[o.Name]
+		return o.Limited() && !(ok && o.Beyond(v) == 0)
+	})
 }
 
 // Feasible reports whether observation i is known to hold all limits.

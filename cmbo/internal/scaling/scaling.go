@@ -33,6 +33,7 @@ func (p Policy) Scale(y, noise []float64) (scaled, variances []float64) {
 type Values struct {
 	Z            []float64
 	Shift, Scale float64
+	equal        bool      // values without a scale, and so without a unit of noise: not of Raw
 	sortedY      []float64 // Copula only: the distinct values and their scores
 	sortedZ      []float64
 }
@@ -49,7 +50,7 @@ func Fit(p Policy, y []float64) Values {
 	}
 	lo, hi := slices.Min(y), slices.Max(y)
 	if p != Raw && !Apart(lo, hi) {
-		y, hi = slices.Repeat([]float64{lo}, len(y)), lo
+		y, hi, s.equal = slices.Repeat([]float64{lo}, len(y)), lo, true
 	}
 	switch p {
 	case Raw:
@@ -150,11 +151,12 @@ func (s *Values) Back(mean, sd float64) (float64, float64) {
 	return s.Shift + mean*s.Scale, sd * s.Scale
 }
 
-// NoiseVariances converts measurement variances to the scaled units, 0 standing for unknown; nil if none is known.
+// NoiseVariances converts measurement variances to the scaled units, 0 standing for unknown; nil if none is known, and
+// of equal values.
 func (s *Values) NoiseVariances(noise []float64) []float64 {
 	var v []float64
 	for i, x := range noise {
-		if x > 0 {
+		if x > 0 && !s.equal {
 			if v == nil {
 				v = make([]float64, len(noise))
 			}

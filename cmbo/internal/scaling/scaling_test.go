@@ -135,4 +135,9 @@ func TestScaleNoiseVariances(t *testing.T) {
 	require.Equal(t, []float64{0.04, 0}, s.NoiseVariances([]float64{4, 0}))
 	require.Nil(t, s.NoiseVariances([]float64{0, 0}))
 	require.Nil(t, s.NoiseVariances(nil))
+	for _, p := range []Policy{ZScore, MinMax, Raw, Copula} {
+		want := map[Policy][]float64{Raw: {4, 0}}[p]
+		s := Fit(p, []float64{7, 7})
+		require.Equal(t, want, s.NoiseVariances([]float64{4, 0}), "%d: equal values have no unit", p)
+	}
 }
