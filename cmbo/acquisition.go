@@ -41,12 +41,3 @@ func scoreMoments(dst, mean, sd []float64, f acq.Func) {
 		dst[i] = f.Score(m, sd[i])
 	}
 }
-
-// checkAcquisition asks an acquisition about its parameters.
-func checkAcquisition(f acq.Func) error {
-	if f == nil {
-		return optionErrorf("a nil acquisition")
-	}
-	err := acq.Validate(f)
-	return refuseUnless(err == nil, "%v", err)
-}

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -297,7 +298,7 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true
-		return how, as[*hierarchicalRun](m).scoreWithoutTransfer(ctx, s.Scores, q.x, best)
+		return how, gp.Marked(ctx, as[*hierarchicalRun](m).LogImprovementWithoutTransfer(ctx, s.Scores, q.x, best))
 	}
 	how.by, how.criterion, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
 	return how, err

@@ -91,10 +91,7 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 		if diverged {
 			return runlog.Event{Kind: runlog.EventFailed, Trial: id}, o.h.CheckReport(id, step, 0)
 		}
-		err := o.h.CheckReport(id, step, y)
-		if err == nil {
-			err = o.config.checkValue(y)
-		}
+		err := cmp.Or(o.h.CheckReport(id, step, y), o.config.checkValue(y))
 		return runlog.Event{Kind: runlog.EventReported, Trial: id, Step: step, Y: y}, err
 	})
 	if err != nil {

@@ -91,15 +91,6 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 	return nil
 }
 
-// reindex carries the candidates to the grid.
-func (p *hierarchicalPrior) reindex(ctx context.Context, space *Space, workers int) (*hierarchicalPrior, error) {
-	if p.list.Hold(space.Encoded()) {
-		return p, nil
-	}
-	list, err := p.Candidates(ctx, space.Encoded(), workers)
-	return &hierarchicalPrior{p.Model, list}, gp.Marked(ctx, err)
-}
-
 func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
 	m, err := p.At(context.Background(), c.context)
 	if err != nil {
@@ -156,11 +147,6 @@ func (r *hierarchicalRun) Score(ctx context.Context, dst []float64, x *linalg.De
 		}
 	}
 	return gp.Marked(ctx, r.LogImprovement(ctx, dst, x, best))
-}
-
-// scoreWithoutTransfer does what Score does of the expected improvement, as if there were no past task.
-func (r *hierarchicalRun) scoreWithoutTransfer(ctx context.Context, dst []float64, x *linalg.Dense, best float64) error {
-	return gp.Marked(ctx, r.LogImprovementWithoutTransfer(ctx, dst, x, best))
 }
 
 func (r *hierarchicalRun) Criterion() string { return r.criterion }

@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -75,7 +76,7 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	}
 	c, err := newRunConfig(opts)
 	if err == nil {
-		err = c.fill(space)
+		err = c.fill()
 	}
 	if err != nil {
 		return nil, err
@@ -83,8 +84,8 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	return newOptimizer(space, c)
 }
 
-// fill checks the options against the prior and the space, and fills in what none of them gave.
-func (c *runConfig) fill(space *Space) error {
+// fill checks the options against the prior and the surrogate, and fills in what none of them gave.
+func (c *runConfig) fill() error {
 	if p := c.prior; p != nil {
 		if c.minimize && !p.config.minimize {
 			return fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
@@ -108,10 +109,7 @@ func (c *runConfig) fill(space *Space) error {
 			c.y = s.YPolicy()
 		}
 	}
-	if err := c.checkSpelling(); err != nil {
-		return err
-	}
-	if err := c.checkCost(); err != nil {
+	if err := cmp.Or(c.checkSpelling(), c.checkCost()); err != nil {
 		return err
 	}
 	if !c.has(optInitial) && c.prior == nil && c.surrogate == nil {
@@ -383,22 +381,17 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // twenty values and .85 of other rows.
 func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
 	b, err := o.predict(x)
-	if err != nil {
-		return 0, 0, err
-	}
 	mean, sd = b.moments()
-	return mean, sd, nil
+	return mean, sd, err
 }
 
 // Quantiles returns quantiles of the distribution whose moments [Optimizer.Predict] returns, and fails as it does.
 func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
 	b, err := o.predict(x)
-	if err != nil {
-		return Quantiles{}, err
-	}
-	return b.quantiles(), nil
+	return b.quantiles(), err
 }
 
+// predict returns what the model expects at a point, the zero belief beside an error.
 func (o *Optimizer) predict(x []float64) (belief, error) {
 	if err := o.made(); err != nil {
 		return belief{}, err

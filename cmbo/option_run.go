@@ -44,7 +44,13 @@ func WithSurrogate(s Surrogate) Option {
 // is set. Any [acq.Func] will do, and an [acq.Adaptive] is adapted to each proposal. One of your own can be stored in
 // a snapshot or journal if it is known to [acq.Register].
 func WithAcquisition(f acq.Func) Option {
-	return option{id: "WithAcquisition", run: func(c *runConfig) error { c.acquisition = f; return checkAcquisition(f) }}
+	return option{id: "WithAcquisition", run: func(c *runConfig) error {
+		if c.acquisition = f; f == nil {
+			return optionErrorf("a nil acquisition")
+		}
+		err := acq.Validate(f)
+		return refuseUnless(err == nil, "%v", err)
+	}}
 }
 
 // WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled units: of values after

@@ -91,9 +91,8 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 
 // learnOutputs learns the outputs of the tasks, in the order of their names; nil if there are none.
 func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
-	names := slices.Sorted(maps.Keys(t.outputs))
 	var out []*outputPrior
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(t.outputs)) {
 		o, err := t.learnOutput(ctx, name, t.outputs[name])
 		if err != nil {
 			return nil, fmt.Errorf("output %q: %w", name, err)
@@ -159,10 +158,8 @@ func spelling(name string) string {
 // which nothing would be used.
 func (c *runConfig) checkSpelling() error {
 	ofRun, past := make(map[string]string), make(map[string]string)
-	if c.prior != nil {
-		for _, known := range c.prior.Outputs() {
-			past[spelling(known)] = known
-		}
+	for _, known := range c.prior.Outputs() {
+		past[spelling(known)] = known
 	}
 	for _, o := range c.outputs {
 		s := spelling(o.Name)

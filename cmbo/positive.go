@@ -20,9 +20,9 @@ func WithPositiveValues() SharedOption {
 	return shared("WithPositiveValues", func(c *sharedConfig) error { c.positive = true; return nil })
 }
 
-func (c *sharedConfig) sense() sense { return sense{Minimize: c.minimize, Log: c.positive} }
-
-type sense = scaling.Sense
+func (c *sharedConfig) sense() scaling.Sense {
+	return scaling.Sense{Minimize: c.minimize, Log: c.positive}
+}
 
 // checkPositive reports a value that is not positive where all are said to be.
 func (c *sharedConfig) checkPositive(y float64) error {

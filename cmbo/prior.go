@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/curve"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -134,15 +135,15 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	if !p.space.SameParams(space) {
 		return nil, otherParams(p.space, space)
 	}
-	if !space.Finite() {
+	if !space.Finite() || p.learned.list.Hold(space.Encoded()) {
 		return p, nil
 	}
-	l, err := p.learned.reindex(ctx, space, workers)
-	if err != nil || l == p.learned {
-		return p, err
+	list, err := p.learned.Candidates(ctx, space.Encoded(), workers)
+	if err != nil {
+		return nil, gp.Marked(ctx, err)
 	}
 	q := *p
-	q.learned = l
+	q.learned = &hierarchicalPrior{p.learned.Model, list}
 	return &q, nil
 }
 

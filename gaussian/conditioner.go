@@ -1,6 +1,7 @@
 package gaussian
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"sync"
@@ -283,10 +284,7 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 		return fault.Nil(op, "dst")
 	}
 	rows, cols := dst.Dims()
-	if err := c.checkWhite(op, v, rows); err != nil {
-		return err
-	}
-	if err := c.checkWhite(op, w, cols); err != nil {
+	if err := cmp.Or(c.checkWhite(op, v, rows), c.checkWhite(op, w, cols)); err != nil {
 		return err
 	}
 	// Four observations at a time: a row of dst is read and written once for all of them.

@@ -1,6 +1,7 @@
 package gaussian
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"math"
@@ -197,9 +198,7 @@ func (f *Fitter) gradient(i int, v float64) []float64 {
 	x, grad := slices.Clone(f.best), make([]float64, len(f.best))
 	x[i] = v
 	if math.IsNaN(f.objective(x, grad)) {
-		for j := range grad {
-			grad[j] = math.NaN()
-		}
+		return slices.Repeat([]float64{math.NaN()}, len(grad))
 	}
 	return grad
 }
@@ -254,12 +253,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	if o.Starts < 0 {
 		return fmt.Errorf("gaussian: %s: %d starts: %w", op, o.Starts, ErrArgument)
 	}
-	if o.Starts == 0 {
-		o.Starts = 3
-	}
-	if o.Priors == (Priors{}) {
-		o.Priors = DefaultPriors(dim)
-	}
+	o.Starts, o.Priors = cmp.Or(o.Starts, 3), cmp.Or(o.Priors, DefaultPriors(dim))
 	np := k.NumParams()
 	f.prior = f.prior[:0]
 	if o.Params != nil {

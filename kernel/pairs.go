@@ -105,10 +105,7 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 // differences fills dims.
 func (p *Pairs) differences() {
 	_, dim := p.x.Dims()
-	if cap(p.dims) < dim {
-		p.dims = append(p.dims[:cap(p.dims)], make([][]float64, dim-cap(p.dims))...)
-	}
-	p.dims = p.dims[:dim]
+	p.dims = f64.Grow(p.dims, dim)
 	size := packed(p.n)
 	for d := range p.dims {
 		p.dims[d] = f64.Grow(p.dims[d], size)

@@ -162,20 +162,15 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 		if noise[i] > 0 {
 			lambda[i] = 1 / noise[i]
 		}
-		copy(white.Row(i), phi.Row(i))
 		root := math.Sqrt(lambda[i])
-		for j := range white.Row(i) {
-			white.Row(i)[j] *= root
-		}
+		linalg.Axpy(white.Row(i), root, phi.Row(i))
 		linalg.Axpy(right, root*y[i], white.Row(i))
 		loss -= math.Log(lambda[i])
 		yy += lambda[i] * y[i] * y[i]
 	}
 	b := linalg.NewSym(d, nil)
 	b.AddTransGram(1/alpha, white)
-	for i := range d {
-		b.Set(i, i, b.At(i, i)+1)
-	}
+	b.AddDiag(1)
 	var chol linalg.Cholesky
 	if chol.Factorize(b) != nil {
 		return math.NaN()
@@ -191,7 +186,8 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 	full := b.Dense()
 	dPhi.Mul(phi, &full) // Φ·B
 	a := make([]float64, n)
-	var trace float64 // of K⁻¹ where the noise is 1/β
+	projected := make([]float64, d) // Φᵀ·a
+	var trace float64               // of K⁻¹ where the noise is 1/β
 	var square float64
 	for i := range n {
 		a[i] = lambda[i] * (y[i] - linalg.Dot(phi.Row(i), weights))
@@ -199,9 +195,6 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 			trace += lambda[i] - lambda[i]*lambda[i]*linalg.Dot(dPhi.Row(i), phi.Row(i))/alpha
 			square += a[i] * a[i]
 		}
-	}
-	projected := make([]float64, d) // Φᵀ·a
-	for i := range n {
 		linalg.Axpy(projected, a[i], phi.Row(i))
 	}
 	for i := range n {

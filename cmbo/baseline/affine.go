@@ -139,9 +139,7 @@ func (r *affineRun) whiten(ctx context.Context, y []float64) error {
 		}
 		m := linalg.NewDense(n, 3, nil)
 		for i := range n {
-			m.Set(i, 0, 1)
-			m.Set(i, 1, mean[i])
-			m.Set(i, 2, y[i])
+			copy(m.Row(i), []float64{1, mean[i], y[i]})
 		}
 		if err := r.post.Data().Whiten(m, m); err != nil {
 			return gp.Numerical(ctx, err, "whitening %d values", n)

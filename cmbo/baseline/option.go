@@ -1,6 +1,7 @@
 package baseline
 
 import (
+	"cmp"
 	"runtime"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -44,9 +45,7 @@ type config struct {
 func newConfig(base config, opts []Option) (*config, error) {
 	c := &base
 	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
-	if c.samples == 0 {
-		c.samples = 256
-	}
+	c.samples = cmp.Or(c.samples, 256)
 	c.bandwidth, c.grid, c.shrinkage, c.iterations = 0.1, 500, 0.5, 16
 	for _, o := range opts {
 		if o == nil {
@@ -61,17 +60,15 @@ func newConfig(base config, opts []Option) (*config, error) {
 
 // template returns the form of the kernel at the centres of the hyperparameters' priors.
 func (c *config) template(dim int) kernel.Kernel {
-	n := 1
+	n, p, shape := 1, gaussian.DefaultPriors(dim), kernel.Matern32
 	if c.ard {
 		n = dim
 	}
-	p := gaussian.DefaultPriors(dim)
 	if c.priors != nil {
 		p = c.priors(dim)
 	}
-	shape := c.shape
-	if shape == nil {
-		shape = kernel.Matern32
+	if c.shape != nil {
+		shape = c.shape
 	}
 	return gp.AtCentre(p, shape, n)
 }

@@ -23,7 +23,9 @@ var learnScaMLGP = ensemble(config{method: "ScaML-GP", ard: true}, func(p *past,
 		tasks: make([]taskMoments, len(p.sources))}
 	r.forget = func(n int) {
 		for i := range r.tasks {
-			r.tasks[i].cut(n)
+			t := &r.tasks[i]
+			k := min(n, len(t.mean))
+			t.mean, t.cov, t.v = t.mean[:k], t.cov[:k*(k+1)/2], t.v[:k]
 		}
 		maps.DeleteFunc(r.found, func(count int, _ scamlParams) bool { return count > n })
 	}

@@ -80,12 +80,6 @@ type taskMoments struct {
 	v    [][]float64 // L⁻¹·k(X_i, x_j) by observation
 }
 
-// cut leaves the first n observations at most.
-func (t *taskMoments) cut(n int) {
-	n = min(n, len(t.mean))
-	t.mean, t.cov, t.v = t.mean[:n], t.cov[:n*(n+1)/2], t.v[:n]
-}
-
 // add takes in the next row of x.
 func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense) error {
 	j, mean := len(t.mean), []float64{0}

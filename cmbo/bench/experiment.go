@@ -105,7 +105,10 @@ func (e *Experiment) Run(ctx context.Context, tables []*Table, dir string) (*Out
 	}
 	x := &execution{Experiment: e, plan: p, store: s, progress: Progress{Done: known, Known: known, Total: total}}
 	err = parallel.For(ctx, e.Workers, len(open), func(_, i int) error { return x.make(ctx, open[i]) })
-	if err = errors.Join(err, s.close()); err == nil {
+	if s.f != nil {
+		err = errors.Join(err, s.f.Close())
+	}
+	if err == nil {
 		slices.SortFunc(x.failures, func(a, b Failure) int { return p.compare(a.key(), b.key()) })
 		err = s.finish(p.compare, x.failures, tried)
 	}

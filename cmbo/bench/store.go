@@ -198,13 +198,6 @@ func (s *store) add(r *Record) error {
 	return err
 }
 
-func (s *store) close() error {
-	if s.f == nil {
-		return nil
-	}
-	return s.f.Close()
-}
-
 // finish brings the records into an order that follows from their keys, not from who made them
 // when, and writes them and the failures, with those known of tables that were not tried again, or
 // removes the list of these if there are none. The store is closed.

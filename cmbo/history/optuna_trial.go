@@ -47,22 +47,18 @@ type trial struct {
 // somewhere is the zone of times that name none. How far it is from others nobody knows.
 var somewhere = time.FixedZone("somewhere", 0)
 
-// readTime reads a time as Optuna writes it: since version 5 with its zone.
-func readTime(text string) (time.Time, error) {
-	if at, err := time.Parse(time.RFC3339, text); err == nil {
-		return at.UTC(), nil
-	}
-	return time.ParseInLocation("2006-01-02T15:04:05", text, somewhere)
-}
-
-// mark takes the times that an operation has; what is none counts as not known.
+// mark takes the times that an operation has, with a zone since version 5; what is none counts as not known.
 func (t *trial) mark(op *operation) {
 	for _, m := range []struct {
 		to   *time.Time
 		from json.RawMessage
 	}{{&t.start, op.Start}, {&t.end, op.End}} {
 		text, _ := jsonString(m.from)
-		if at, err := readTime(text); err == nil {
+		at, err := time.Parse(time.RFC3339, text)
+		if at = at.UTC(); err != nil {
+			at, err = time.ParseInLocation("2006-01-02T15:04:05", text, somewhere)
+		}
+		if err == nil {
 			*m.to = at
 		}
 	}

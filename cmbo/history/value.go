@@ -156,22 +156,17 @@ func checkTasks(w io.Writer, s *cmbo.Space, tasks []cmbo.Task) ([]cmbo.Task, err
 			out[i].X, out[i].Failed = t.X, t.Failed
 		}
 	}
-	return out, checkNames(s)
-}
-
-// checkNames refuses names that a file does not give back.
-func checkNames(s *cmbo.Space) error {
 	for _, p := range s.Params() {
 		if why := unwritable(p.Name()); why != "" {
-			return fmt.Errorf("%w: the parameter %q %s", cmbo.ErrSpace, p.Name(), why)
+			return nil, fmt.Errorf("%w: the parameter %q %s", cmbo.ErrSpace, p.Name(), why)
 		}
 		for _, c := range p.Choices() {
 			if why := unwritable(c); why != "" {
-				return fmt.Errorf("%w: parameter %q: the choice %q %s", cmbo.ErrSpace, p.Name(), c, why)
+				return nil, fmt.Errorf("%w: parameter %q: the choice %q %s", cmbo.ErrSpace, p.Name(), c, why)
 			}
 		}
 	}
-	return nil
+	return out, nil
 }
 
 // unwritable says why a text cannot be written so that it reads back: JSON replaces what is not UTF-8, a

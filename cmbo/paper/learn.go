@@ -38,22 +38,15 @@ func (l *learner) tell(stage string, done, total int) {
 	}
 }
 
-// rank returns the place of each task in the order of their IDs, in which they are
-// grouped, so that the order they come in does not matter.
-func rank(tasks []task) []int {
-	rank := make([]int, len(tasks))
-	for r, i := range stat.Order(len(tasks), func(a, b int) int { return cmp.Compare(tasks[a].id, tasks[b].id) }) {
-		rank[i] = r
-	}
-	return rank
-}
-
 // fit makes the Gaussian processes of all tasks: the ones that prototypes are made of, and, where
 // there is something to cluster, posteriors under the clustering kernel.
 func (l *learner) fit(ctx context.Context) error {
 	n := len(l.tasks)
-	l.sources = make([]*source, n)
-	l.rank = rank(l.tasks)
+	l.sources, l.rank = make([]*source, n), make([]int, n)
+	byID := func(a, b int) int { return cmp.Compare(l.tasks[a].id, l.tasks[b].id) }
+	for r, i := range stat.Order(n, byID) {
+		l.rank[i] = r // so that the order they come in does not matter
+	}
 	if l.labels == nil && n > 1 {
 		l.posteriors = cluster.NewPosteriors(n, points.Len(l.clusterSet))
 	}

@@ -10,11 +10,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -195,24 +193,6 @@ func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
 		q.prototypes = append(q.prototypes, prototype{normal, proto.evaluator})
 	}
 	return &q, nil
-}
-
-// noiseVariance returns the median of the tasks' noise variances.
-func (p *Prior) noiseVariance() float64 {
-	v := make([]float64, len(p.sources))
-	for j, s := range p.sources {
-		v[j] = s.NoiseVariance
-	}
-	return stat.Median(v)
-}
-
-// jeffreysJitter returns the default jitter of Jeffreys divergences online.
-func (p *Prior) jeffreysJitter() float64 {
-	var top float64
-	for _, q := range p.prototypes {
-		top = max(top, q.normal.Trace())
-	}
-	return cluster.RelativeJitter * top / float64(points.Len(p.index))
 }
 
 func optionErrorf(format string, args ...any) error {

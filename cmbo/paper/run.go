@@ -10,6 +10,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -76,7 +78,15 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 	if err != nil {
 		return nil, err
 	}
-	c := runConfig{noise: p.noiseVariance(), jitter: p.jeffreysJitter()}
+	var noises []float64
+	for _, s := range p.sources {
+		noises = append(noises, s.NoiseVariance)
+	}
+	var top float64
+	for _, q := range p.prototypes {
+		top = max(top, q.normal.Trace())
+	}
+	c := runConfig{noise: stat.Median(noises), jitter: cluster.RelativeJitter * top / float64(points.Len(p.index))}
 	for _, o := range opts {
 		if o == nil {
 			return nil, optionErrorf("a nil RunOption")

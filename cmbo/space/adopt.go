@@ -66,8 +66,10 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue
 		}
-		if m.from[i] = j; !p.accepts(r.params[j]) {
-			return nil, Errorf(ErrSpace, "it was recorded as %s; the space has %s", r.params[j], p).of(p.name)
+		// Numbers become numbers, and what has a name takes part by its name.
+		q := r.params[j]
+		if m.from[i] = j; p.numeric() != q.numeric() && p.kind != KindCategorical && q.kind != KindCategorical {
+			return nil, Errorf(ErrSpace, "it was recorded as %s; the space has %s", q, p).of(p.name)
 		}
 	}
 	for _, p := range r.params {
@@ -79,12 +81,6 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 		}
 	}
 	return m, nil
-}
-
-// accepts reports whether some value of q can be a value of p: numbers become
-// numbers, and what has a name takes part by its name.
-func (p Param) accepts(q Param) bool {
-	return p.numeric() == q.numeric() || p.kind == KindCategorical || q.kind == KindCategorical
 }
 
 // convert turns the value v of q into one of p, which need not lie in its range. The
@@ -127,31 +123,23 @@ func (p Param) fromText(text string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// snap returns the value nearest to v of a parameter whose values are a step apart, if
-// it is at most half a step away; v is none itself.
-func (p Param) snap(v float64) (float64, bool) {
-	if p.Step() == 0 || p.check(v) == nil {
-		return v, false
-	}
-	near := min(max(math.Round(v), p.lo), p.hi)
-	if p.step != 0 {
-		near = p.nth(p.rank(v))
-	}
-	if math.Abs(v-near) <= p.Step()*(0.5+1e-8) {
-		return near, true
-	}
-	return v, false
-}
-
 // Snap returns [Space.Canonical] of row, with entries of integers and of parameters with a step moved to the nearest
 // value of the parameter if that is at most half a step away. moved reports whether an entry was. It fails as
 // Canonical does.
 func (s *Space) Snap(row []float64) (snapped []float64, moved bool, err error) {
 	row = slices.Clone(row)
 	for i := range min(len(row), len(s.params)) {
-		var is bool
-		row[i], is = s.params[i].snap(row[i])
-		moved = moved || is
+		p, v := s.params[i], row[i]
+		if p.Step() == 0 || p.check(v) == nil {
+			continue
+		}
+		near := min(max(math.Round(v), p.lo), p.hi)
+		if p.step != 0 {
+			near = p.nth(p.rank(v))
+		}
+		if math.Abs(v-near) <= p.Step()*(0.5+1e-8) {
+			row[i], moved = near, true
+		}
 	}
 	snapped, err = s.Canonical(row)
 	return snapped, moved, err

@@ -1,9 +1,9 @@
 package multivariate
 
 import (
+	"cmp"
 	"math"
 
-	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/linalg"
@@ -82,15 +82,7 @@ func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter fl
 
 // checkJeffreys checks a pair and the jitter.
 func checkJeffreys(op string, p, q *Normal, jitter float64) error {
-	switch err := checkPair(op, p, q); {
-	case err != nil:
-		return err
-	case !fault.Finite(jitter):
-		return fault.Scalar(op, "jitter", jitter, gaussian.ErrNotFinite)
-	case jitter < 0:
-		return fault.Scalar(op, "jitter", jitter, gaussian.ErrArgument)
-	}
-	return nil
+	return cmp.Or(checkPair(op, p, q), fault.NonNegative(op, "jitter", jitter))
 }
 
 // jeffreysSum is what a pass over the rows adds up for one partner of p.

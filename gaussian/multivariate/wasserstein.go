@@ -1,6 +1,7 @@
 package multivariate
 
 import (
+	"cmp"
 	"math"
 
 	"github.com/gocmbo/cmbo/gaussian"
@@ -69,10 +70,7 @@ func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err err
 	if c > 0 {
 		p, q = q, p
 	}
-	if err := p.factor(); err != nil {
-		return 0, 0, err
-	}
-	if err := q.factor(); err != nil {
+	if err := cmp.Or(p.factor(), q.factor()); err != nil {
 		return 0, 0, err
 	}
 	mean = linalg.SqDist(p.mean, q.mean)
@@ -103,10 +101,7 @@ func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float6
 	}
 	for _, l := range [...]*linalg.Dense{lp, lq} {
 		r, c := l.Dims()
-		if err := fault.Len(op, "rows of a factor", r, n); err != nil {
-			return 0, err
-		}
-		if err := fault.Len(op, "columns of a factor", c, n); err != nil {
+		if err := cmp.Or(fault.Len(op, "rows of a factor", r, n), fault.Len(op, "columns of a factor", c, n)); err != nil {
 			return 0, err
 		}
 	}

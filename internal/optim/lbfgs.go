@@ -27,12 +27,6 @@ type Options struct {
 	Stop func(x, grad []float64, f float64) bool
 }
 
-func (o Options) withDefaults() Options {
-	o.GradTol, o.FuncTol = cmp.Or(o.GradTol, 1e-6), cmp.Or(o.FuncTol, 1e-10)
-	o.MaxIter, o.Memory = cmp.Or(o.MaxIter, 200), cmp.Or(o.Memory, 8)
-	return o
-}
-
 // Result is the outcome of a search.
 type Result struct {
 	X      []float64 // the best point, inside the box
@@ -145,7 +139,9 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 	if len(lo) != n || len(hi) != n {
 		panic(fmt.Sprintf("optim: Minimize: %d variables, %d lower and %d upper bounds", n, len(lo), len(hi)))
 	}
-	m.f, m.lo, m.hi, m.o = f, lo, hi, o.withDefaults()
+	o.GradTol, o.FuncTol = cmp.Or(o.GradTol, 1e-6), cmp.Or(o.FuncTol, 1e-10)
+	o.MaxIter, o.Memory = cmp.Or(o.MaxIter, 200), cmp.Or(o.Memory, 8)
+	m.f, m.lo, m.hi, m.o = f, lo, hi, o
 	m.pairs, m.next, m.flat = 0, 0, false
 	if mem := m.o.Memory; len(m.x) != n || len(m.alpha) != mem {
 		buf := make([]float64, (6+2*mem)*n+mem)

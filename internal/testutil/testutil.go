@@ -4,6 +4,7 @@
 package testutil
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -37,26 +38,11 @@ func Normals(rng *rand.Rand, n int) []float64 {
 // Weird returns n numbers that break things: special values and extremes of the
 // exponent range among ordinary ones.
 func Weird(rng *rand.Rand, n int) []float64 {
-	x := make([]float64, n)
+	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0, -1, 1e200, 1e-200}
+	x := Normals(rng, n)
 	for i := range x {
-		switch rng.IntN(40) {
-		case 0:
-			x[i] = math.NaN()
-		case 1:
-			x[i] = math.Inf(1 - 2*rng.IntN(2))
-		case 2:
-			x[i] = math.MaxFloat64
-		case 3:
-			x[i] = math.SmallestNonzeroFloat64
-		case 4:
-		case 5:
-			x[i] = -1
-		case 6:
-			x[i] = 1e200
-		case 7:
-			x[i] = 1e-200
-		default:
-			x[i] = rng.NormFloat64()
+		if k := rng.IntN(40); k < len(special) {
+			x[i] = special[k]
 		}
 	}
 	return x
@@ -276,10 +262,7 @@ func SameOnProcessors(tb testing.TB, what string, results func() [][]float64) {
 // variable CMBO_GOLDEN if that is set, else from testdata of the package under test.
 func Golden(tb testing.TB, name string, v any) {
 	tb.Helper()
-	dir := os.Getenv("CMBO_GOLDEN")
-	if dir == "" {
-		dir = "testdata"
-	}
+	dir := cmp.Or(os.Getenv("CMBO_GOLDEN"), "testdata")
 	raw, err := os.ReadFile(filepath.Join(dir, name))
 	if err != nil {
 		tb.Fatal(err)

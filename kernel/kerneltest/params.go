@@ -32,7 +32,8 @@ func (c *checker) params() error {
 	for i := range other {
 		other[i] = 0 // WithParams must not have kept it
 	}
-	if got := moved.AppendParams(nil); !closeAll(got, kept) {
+	near := func(g, w float64) bool { return math.Abs(g-w) <= 8*eps*math.Max(1, math.Abs(w)) }
+	if got := moved.AppendParams(nil); !slices.EqualFunc(got, kept, near) {
 		return fmt.Errorf("WithParams(%v) has parameters %v", kept, got)
 	}
 	if got := moved.Eval(x, y); got != value {
@@ -88,10 +89,4 @@ func (c *checker) refuses(theta []float64) (failure error) {
 		return fmt.Errorf("WithParams(%v) returns no error", theta)
 	}
 	return nil
-}
-
-func closeAll(got, want []float64) bool {
-	return slices.EqualFunc(got, want, func(g, w float64) bool {
-		return math.Abs(g-w) <= 8*eps*math.Max(1, math.Abs(w))
-	})
 }

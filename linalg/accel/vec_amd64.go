@@ -9,7 +9,7 @@ import (
 )
 
 // short is the length below which the plain loops are faster than a call of the
-// kernels of Dot and Axpy.
+// kernels of Dot, DiffDots, Axpy, Axpy4 and Scale.
 const short = 8
 
 // first returns where x begins, also of an empty slice, which has no element to

@@ -161,7 +161,8 @@ func (d *Decoder) Fail(format string, args ...any) {
 	}
 }
 
-func (d *Decoder) take(n int) []byte {
+// Raw reads n bytes, or up to eight zeros after a failure.
+func (d *Decoder) Raw(n int) []byte {
 	if d.Err != nil || n < 0 || n > len(d.Buf) {
 		d.Fail("it ends early")
 		return make([]byte, max(min(n, 8), 0))
@@ -171,8 +172,8 @@ func (d *Decoder) take(n int) []byte {
 	return v
 }
 
-func (d *Decoder) Byte() byte     { return d.take(1)[0] }
-func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.take(8)) }
+func (d *Decoder) Byte() byte     { return d.Raw(1)[0] }
+func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.Raw(8)) }
 func (d *Decoder) Float() float64 { return math.Float64frombits(d.Fixed()) }
 
 // padded reports whether an integer of n bytes has more than it needs, as none has that an
@@ -210,10 +211,7 @@ func (d *Decoder) Count(size int) int {
 	return int(v)
 }
 
-func (d *Decoder) Text() string { return string(d.take(d.Count(1))) }
-
-// Raw reads n bytes.
-func (d *Decoder) Raw(n int) []byte { return d.take(n) }
+func (d *Decoder) Text() string { return string(d.Raw(d.Count(1))) }
 
 func (d *Decoder) Bool() bool {
 	switch d.Byte() {

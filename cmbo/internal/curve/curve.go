@@ -131,14 +131,11 @@ const worth = 10
 // sums are weighted sums over curves of the value v at a step and the end y.
 type sums struct{ n, v, y, vv, vy, yy float64 }
 
-func (s *sums) add(w, v, y float64) {
-	s.n, s.v, s.y, s.vv, s.vy, s.yy = s.n+w, s.v+w*v, s.y+w*y, s.vv+w*v*v, s.vy+w*v*y, s.yy+w*y*y
-}
-
 func (s *sums) curves(to Scale, cs []Curve, step int) {
 	for i := range cs {
 		if v, ok := cs[i].At(step); ok {
-			s.add(1, to.To(v), to.To(cs[i].End))
+			v, y := to.To(v), to.To(cs[i].End)
+			s.n, s.v, s.y, s.vv, s.vy, s.yy = s.n+1, s.v+v, s.y+y, s.vv+v*v, s.vy+v*y, s.yy+y*y
 		}
 	}
 }

@@ -219,7 +219,8 @@ func (f *Fits) At(
 			h = o
 		}
 	}
-	if err == nil && math.IsNaN(f.Noise) && !known(variances) {
+	known := slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
+	if err == nil && math.IsNaN(f.Noise) && !known {
 		h, err = f.look(ctx, h, x, y, seed)
 	}
 	if err != nil {
@@ -264,10 +265,6 @@ func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, 
 		}
 	}
 	return h, nil
-}
-
-func known(variances []float64) bool {
-	return slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 }
 
 // subset returns the observations listed, in their order.

@@ -112,12 +112,7 @@ func (r *Run) Ends(mean, sd float64) (low, high float64) {
 	lower := 0.0
 	if r.low.Near > 0 {
 		below := min(mean-r.low.Knee, 0)
-		sd, lower = r.Model.inflated(below/r.low.Near, sd), (r.Model.depth-1)*below
+		sd, lower = sd*(1+(r.Model.inflation-1)*min(-below/r.low.Near, 1)), (r.Model.depth-1)*below
 	}
 	return r.low.Back(mean + lower - special.Z90*sd), r.low.Back(mean + special.Z90*sd)
-}
-
-// inflated returns the deviation of a mean from the knee, in Near.
-func (m *Model) inflated(mean, sd float64) float64 {
-	return sd * (1 + (m.inflation-1)*min(max(-mean, 0), 1))
 }

@@ -40,7 +40,11 @@ func (m *Model) drawToSharedMean(ctx context.Context, on []*carried) (err error)
 	m.common = common
 	_, drawn := m.SharedMean()
 	m.pop.Cov.Scale(ofAnother(m.total))
-	m.pop.draw(shared, drawn)
+	for i, v := range shared.Mean {
+		m.pop.Mean[i] += drawn * (v - m.pop.Mean[i])
+	}
+	m.pop.Cov.Scale(1 - drawn)
+	m.pop.Cov.AddScaled(drawn, shared.Cov)
 	return nil
 }
 
@@ -50,15 +54,6 @@ func (m *Model) drawToSharedMean(ctx context.Context, on []*carried) (err error)
 func ofAnother(tasks int64) float64 {
 	n := float64(tasks)
 	return (n + 1) / max(n-1, 1)
-}
-
-// draw draws moments to others by a share.
-func (m Moments) draw(to Moments, share float64) {
-	for i, v := range to.Mean {
-		m.Mean[i] += share * (v - m.Mean[i])
-	}
-	m.Cov.Scale(1 - share)
-	m.Cov.AddScaled(share, to.Cov)
 }
 
 // sharedMean returns the moments of another task given tasks, and the mean share of the variance that is common to all.
