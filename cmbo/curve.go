@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -239,14 +240,10 @@ func (o *draft) unit(ctx context.Context) (*curveUnit, error) {
 		return u, err
 	}
 	u.look(o.model, &scale)
-	// The deviation of the value of a point drawn at random.
-	fit := scaling.Fit(scaling.ZScore, mean)
-	var within, spread float64
-	for i, z := range fit.Z {
-		within += variance[i] / float64(len(variance))
-		spread += z * z / float64(len(fit.Z))
-	}
-	u.scale, u.known = past.Scale(fit.Shift, math.Sqrt(fit.Scale*fit.Scale*spread+within), u.low), true
+	// The moments of the value of a point drawn at random.
+	shift, between := stat.MeanVariance(mean)
+	within, _ := stat.MeanVariance(variance)
+	u.scale, u.known = past.Scale(shift, math.Sqrt(between+within), u.low), true
 	return u, nil
 }
 
@@ -317,7 +314,7 @@ type ahead struct {
 }
 
 // look returns what is known ahead of a step of a trial; known is false if that is nothing
-// for want of a best value, of curves or of a scale.
+// for want of a best value, of curves or of a scale: where curves have one, so have the values.
 func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, err error) {
 	i := o.h.Best(o.config.minimize)
 	if i < 0 || ctx.Err() != nil {
@@ -330,9 +327,6 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 	end, kept := ends[id]
 	if !kept {
 		d, scale := o.data(false)
-		if !o.hasScale(d) {
-			return a, false, nil
-		}
 		mean, variance, err := o.measurements(ctx, d, scale, o.space.EncodeAll([][]float64{o.h.Trials[id-1].X}))
 		if err != nil {
 			return a, false, err

@@ -872,6 +872,34 @@ func TestCutoffOfOpposedCurves(t *testing.T) {
 	require.Greater(t, known, 30)
 }
 
+// TestCutoffAboveFloor: where the model expects worse than any curve has ended with, values that say no more than that
+// are no reason to stop, but there are values above them that are, and the cutoff is the largest.
+func TestCutoffAboveFloor(t *testing.T) {
+	list, _ := grid(t, 4)
+	surrogate := cmbo.WithSurrogate(flat{})
+	o := newOptimizer(t, list, surrogate, cmbo.WithYPolicy(cmbo.RawValues))
+	for i := range 8 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		y := 0.3 + 0.2*float64(i)
+		_, err = o.Report(ctx, trial.ID, 1, y+0.05*float64(i%2))
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, y))
+	}
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	cut, _, err := o.Cutoff(ctx, trial.ID, 1)
+	require.NoError(t, err)
+	snap := snapshot(t, o)
+	for y, stop := range map[float64]bool{cut + 1e-6: false, cut - 1e-6: true, 0.2: false, -1e9: false} {
+		twin, err := cmbo.Restore(bytes.NewReader(snap), surrogate)
+		require.NoError(t, err)
+		p, err := twin.Report(ctx, trial.ID, 1, y)
+		require.NoError(t, err)
+		require.Equal(t, stop, p.Stop, "%g beside %g: %v", y, cut, p)
+	}
+}
+
 // TestEndOfAPoorTrial: what Report and TellStopped make of a trial that is far from the best is in the unit of values, though
 // the model and the law of curves see low ones as closer together; a curve at the floor says nothing of one that
 // is expected to be worse.

@@ -43,9 +43,11 @@ func hedgePrior(t testing.TB) (*cmbo.Space, *cmbo.Prior) {
 // Who chooses follows from the number of evaluations without an improvement and from the mass
 // of what transfers: while a trusted past was confirmed by one of the last four, the model
 // always does; afterwards every tenth point is another judge's, and the two others take turns.
-// If the past is doubted, or five proposals only equalled the best, every second one is chosen by its distance.
+// If the past is doubted, or five proposals only equalled the best, every second one is chosen by its distance: with
+// the ablation "no-ties" ties do not count, nor do they while no value holds the limits, of which none is the best.
 func TestHedgeShares(t *testing.T) {
 	s, p := hedgePrior(t)
+	untied := learn(t, s, family(8, 14), cmbo.WithIndexPoints(60), cmbo.WithAblation("no-ties"))
 	like := bump([]float64{0.25, 0.3})
 	n := 0
 	for name, f := range map[string]func(x []float64) float64{
@@ -54,8 +56,19 @@ func TestHedgeShares(t *testing.T) {
 		"mirrored": func(x []float64) float64 { return 100 - 7*like(x) },
 		"capped":   func(x []float64) float64 { return 100 + 7*min(like(x), 0.8) },
 		"downhill": func([]float64) float64 { n--; return float64(n) },
+		"untied":   func(x []float64) float64 { return 100 + 7*min(like(x), 0.8) },
+		"beyond":   func(x []float64) float64 { return 100 + 7*min(like(x), 0.8) },
 	} {
 		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		var outputs []cmbo.ObservationOption
+		countTies := true
+		switch name {
+		case "untied":
+			o, countTies = newOptimizer(t, s, cmbo.WithPrior(untied)), false
+		case "beyond":
+			o, countTies = newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithOutput("size", cmbo.AtMost(1))), false
+			outputs = append(outputs, cmbo.Outputs{"size": 2})
+		}
 		stalled, doubted, ties := 0, 0, 0
 		best := 0.0
 		count := make(map[string]int)
@@ -69,7 +82,7 @@ func TestHedgeShares(t *testing.T) {
 				}
 			}
 			after, every, turns := 4, 10, []string{byDistance, withoutPast}
-			if max(upright, reversed) < 0.8 || ties >= 5 {
+			if max(upright, reversed) < 0.8 || countTies && ties >= 5 {
 				turns = turns[:1]
 				after, every = 1, 2
 				if i > 0 {
@@ -85,7 +98,7 @@ func TestHedgeShares(t *testing.T) {
 			require.Equal(t, want, judgeOf(t, o, trial.ID), "%s, question %d, %d without an improvement", name, i, stalled)
 			count[want]++
 			y := f(trial.X)
-			require.NoError(t, o.Tell(trial.ID, y))
+			require.NoError(t, o.Tell(trial.ID, y, outputs...))
 			if stalled++; i == 0 || y > best {
 				best, stalled, ties = y, 0, 0
 			} else if y == best {

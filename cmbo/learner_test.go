@@ -259,6 +259,7 @@ func TestLearnerRefuses(t *testing.T) {
 	before := encoded(t, l)
 	p, err := l.Prior(ctx)
 	require.NoError(t, err)
+	require.Equal(t, 18, p.NumTasks(), "that were added, not that are kept")
 	kept := p.Tasks()[0].ID
 
 	bad := pastTask(50)
@@ -379,6 +380,18 @@ func TestLearnFromReaders(t *testing.T) {
 	require.Equal(t, 13, asked)
 	_, err = cmbo.LearnFrom(ctx, cube, func() iter.Seq2[cmbo.Task, error] { return nil })
 	require.ErrorIs(t, err, cmbo.ErrOption)
+}
+
+// TestLearnKeepsOrder: as many tasks as a learner holds are learned from in the order in which they are given.
+func TestLearnKeepsOrder(t *testing.T) {
+	fewKept(t, 3)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := past(4)[1:]
+	slices.Reverse(tasks)
+	for i, task := range learn(t, cube, tasks, small()...).Tasks() {
+		require.Equal(t, tasks[i].ID, task.ID)
+	}
 }
 
 // TestManyTasksAreHeldAgainstEachOther: what two tasks exclude is found in those that are not kept, too, whatever the

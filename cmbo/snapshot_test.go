@@ -371,6 +371,7 @@ func TestWithNewPrior(t *testing.T) {
 		"the old later":   {b, []cmbo.Option{cmbo.WithNewPrior(q), cmbo.WithPrior(p)}, cmbo.ErrPriorMismatch},
 		"direction":       {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, list, family(4, 10), append(smallSets, cmbo.WithMinimize())...))}, cmbo.ErrPriorMismatch},
 		"spelling":        {snapshot(t, newOptimizer(t, list, cmbo.WithPrior(p), cmbo.WithOutput("seconds"))), []cmbo.Option{cmbo.WithNewPrior(learn(t, list, spelled, smallSets...))}, cmbo.ErrOption},
+		"sign":            {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, list, family(4, 10), append(smallSets, cmbo.WithPositiveValues())...))}, cmbo.ErrPriorMismatch},
 		"space":           {b, []cmbo.Option{cmbo.WithNewPrior(learn(t, wide, family(4, 10), smallSets...))}, cmbo.ErrPriorMismatch},
 	} {
 		_, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)

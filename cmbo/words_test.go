@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -241,6 +242,32 @@ func TestScoresAreNotCompressed(t *testing.T) {
 	for y := ZScore; y.valid(); y++ {
 		c := &learnConfig{sharedConfig: sharedConfig{y: y}}
 		require.Equal(t, y != Copula, hierarchySettings(c, 3).Compress)
+	}
+}
+
+// TestLearnScales: an offset and a scale bring what a policy made of a task's values, and of their noise variances, back to
+// what a run has: values with large ones good and low ones compressed, or scores by rank, which are values themselves.
+func TestLearnScales(t *testing.T) {
+	s, err := UnitCube(1)
+	require.NoError(t, err)
+	k := &Task{ID: "a", X: [][]float64{{0}, {0.1}, {0.3}, {0.4}, {0.8}, {1}}, NoiseVariance: []float64{0.1, 0.2, 0.1, 0.3, 0.1, 0.4}}
+	for _, k.Y = range [][]float64{{3, 1, -40, 1.5, 9, 2.6}, {7, 7, 7, 7, 7, 7}} {
+		for y := ZScore; y.valid(); y++ {
+			for _, minimize := range []bool{false, true} {
+				c := &learnConfig{sharedConfig: sharedConfig{y: y, minimize: minimize}}
+				task, _ := c.scaled(s, k)
+				want, noise := scaling.CompressLow(c.sense().Apply(k.Y, k.NoiseVariance))
+				if y == Copula {
+					want, noise = y.Apply(want), task.Noise
+				}
+				for i, z := range task.Z {
+					require.InDelta(t, want[i], task.Shift+task.Scale*z, 1e-12, "%v", y)
+					if task.Noise != nil {
+						require.InDelta(t, noise[i], task.Scale*task.Scale*task.Noise[i], 1e-12, "%v", y)
+					}
+				}
+			}
+		}
 	}
 }
 

@@ -117,6 +117,21 @@ func TestABLRPrediction(t *testing.T) {
 		v, _ := solve(a, at.Row(j))
 		require.InDelta(t, math.Sqrt(linalg.Dot(v, at.Row(j))), sd[j], 1e-7)
 	}
+	// Covariances of points with themselves are those with others, and their diagonal the variances.
+	var cov linalg.Dense
+	var gram linalg.Sym
+	variance := make([]float64, 4)
+	require.NoError(t, s.featurePrior.Cov(ctx, &cov, z, z))
+	require.NoError(t, s.featurePrior.Gram(ctx, &gram, z))
+	require.NoError(t, s.featurePrior.Moments(ctx, mean, variance, z))
+	for i := range variance {
+		require.InEpsilon(t, linalg.Dot(at.Row(i), at.Row(i))*s.scale, variance[i], 1e-12)
+		for j := range variance {
+			require.InDelta(t, linalg.Dot(at.Row(i), at.Row(j))*s.scale, cov.At(i, j), 1e-12*variance[i])
+			require.InDelta(t, cov.At(i, j), gram.At(i, j), 1e-12*variance[i])
+		}
+	}
+	require.NotEqual(t, 1.0, s.scale)
 	density := func(la, lb float64) float64 {
 		var unused linalg.Dense
 		u, v := la-m.alpha[0], lb-m.beta[0]

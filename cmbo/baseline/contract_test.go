@@ -36,13 +36,24 @@ func learnAll(t testing.TB, tasks []cmbo.Task, opts ...Option) map[string]Model 
 }
 
 // Tasks that hold failures alone give the methods nothing: those that need tasks say
-// so, and beside another task they change no prediction.
+// so, and beside another task they change no prediction. What a task with values changes, the predictions or the
+// weights of the tasks, shows which methods transfer.
 func TestTasksOfFailuresAlone(t *testing.T) {
 	failed := []cmbo.Task{{ID: "f", Failed: [][]float64{{0.1, 0.2}}}, {ID: "g", Failed: [][]float64{{0.3, 0.4}}}}
 	one := family(testRNG(t), 1, 6)
 	x := linalg.NewDense(2, 2, append([]float64{0.4, 0.9}, one[0].X[0]...))
 	for _, m := range Methods() {
-		_, without := m.Learn(ctx, square(t), nil)
+		said := func(model Model) []float64 {
+			s := model.Surrogate(1)
+			require.NoError(t, s.Fit(ctx, cmbo.Data{}))
+			mean, sd := make([]float64, 2), make([]float64, 2)
+			require.NoError(t, s.Predict(ctx, mean, sd, x))
+			if w, ok := s.(cmbo.Weigher); ok {
+				sd = append(sd, w.Weights()...)
+			}
+			return append(mean, sd...)
+		}
+		bare, without := m.Learn(ctx, square(t), nil)
 		for n := 1; n <= len(failed); n++ {
 			_, err := m.Learn(ctx, square(t), failed[:n])
 			if without == nil {
@@ -55,13 +66,10 @@ func TestTasksOfFailuresAlone(t *testing.T) {
 		for i, tasks := range [][]cmbo.Task{one, append(failed[:1:1], one...)} {
 			model, err := m.Learn(ctx, square(t), tasks, brief)
 			require.NoError(t, err, m.Name)
-			s := model.Surrogate(1)
-			require.NoError(t, s.Fit(ctx, cmbo.Data{}))
-			mean, sd := make([]float64, 2), make([]float64, 2)
-			require.NoError(t, s.Predict(ctx, mean, sd, x))
-			got[i] = append(mean, sd...)
+			got[i] = said(model)
 		}
 		require.Equal(t, got[0], got[1], m.Name)
+		require.Equal(t, m.Transfers, without != nil || !slices.Equal(said(bare), got[0]), m.Name)
 	}
 }
 

@@ -45,6 +45,10 @@ func TestGC3PGradient(t *testing.T) {
 		theta[i] = at
 		require.InDelta(t, (up-down)/2/h, grad[i], 1e-6, "parameter %d", i)
 	}
+	theta[len(theta)-1] = -800
+	for _, sd := range m.predict(theta, x).sd {
+		require.Equal(t, minScoreSD, sd, "the least deviation")
+	}
 	v, slope := softplus(-800)
 	require.Equal(t, 0.0, v+slope)
 	v, slope = softplus(800)

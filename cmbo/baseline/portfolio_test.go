@@ -82,9 +82,9 @@ func TestPortfolioIsGreedy(t *testing.T) {
 
 // Values count as shares of their range, and a task without a range says nothing, whatever its level.
 func TestPortfolioScale(t *testing.T) {
-	f := [][]float64{{1, 2, 5}, {3, 3, 4}}
-	(&outcomes{lo: []float64{1, 3}, hi: []float64{5, 3}}).scale(f)
-	require.Equal(t, [][]float64{{0, 0.25, 1}, {0, 0, 0}}, f)
+	f := [][]float64{{1, 2, 5}, {3, 3, 4}, {1, 1.125, 1.5}}
+	(&outcomes{lo: []float64{1, 3, 1}, hi: []float64{5, 3, 1.5}}).scale(f)
+	require.Equal(t, [][]float64{{0, 0.25, 1}, {0, 0, 0}, {0, 0.25, 1}}, f)
 }
 
 // Once each task has had its best row, the second best count, then the third.

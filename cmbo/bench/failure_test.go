@@ -152,6 +152,8 @@ func TestExperimentRefusesTables(t *testing.T) {
 		`space "toy": task "t00" has no configurations`:              change(func(t *Table) { t.Tasks[0].X, t.Tasks[0].Y = nil, nil }),
 		`space "toy": task "t03" has 20 configurations but 1 values`: change(func(t *Table) { t.Tasks[3].Y = []float64{1} }),
 		`task "t04" has the value NaN in row 2`:                      change(func(t *Table) { t.Tasks[4].Y[2] = math.NaN() }),
+		`task "t04" has the value -Inf in row 0`:                     change(func(t *Table) { t.Tasks[4].Y[0] = math.Inf(-1) }),
+		`task "t04" has the value +Inf in row 0`:                     change(func(t *Table) { t.Tasks[4].Y[0] = math.Inf(1) }),
 		`task "t00" follows "t01"`:                                   change(func(t *Table) { t.Tasks[0], t.Tasks[1] = t.Tasks[1], t.Tasks[0] }),
 		`task "t00" follows "t00"`:                                   change(func(t *Table) { t.Tasks[1].ID = "t00" }),
 	} {

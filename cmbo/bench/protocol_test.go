@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"maps"
@@ -11,11 +12,87 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
+
+// An experiment goes on as one that wants every run that it wanted, and no run otherwise.
+func TestProtocolContains(t *testing.T) {
+	paper, err := FindProtocol("paper")
+	require.NoError(t, err)
+	for name, tt := range map[string]struct {
+		was, is func(p *Protocol)
+		why     string
+	}{
+		"the same":        {},
+		"more splits":     {is: func(p *Protocol) { p.Splits++ }},
+		"fewer splits":    {is: func(p *Protocol) { p.Splits-- }, why: "5 splits, now only 4"},
+		"more repeats":    {is: func(p *Protocol) { p.Repeats++ }},
+		"fewer repeats":   {is: func(p *Protocol) { p.Repeats-- }, why: "8 repeats, now only 7"},
+		"few of all":      {is: func(p *Protocol) { p.Targets = 3 }, why: "0 targets (0 for all), now only 3"},
+		"all of few":      {was: func(p *Protocol) { p.Targets = 3 }},
+		"as many":         {was: func(p *Protocol) { p.Targets = 3 }, is: func(p *Protocol) { p.Targets = 3 }},
+		"fewer of few":    {was: func(p *Protocol) { p.Targets = 3 }, is: func(p *Protocol) { p.Targets = 2 }, why: "3 targets (0 for all), now only 2"},
+		"more methods":    {was: func(p *Protocol) { p.Methods = p.Methods[1:] }},
+		"a method less":   {is: func(p *Protocol) { p.Methods = p.Methods[1:] }, why: "method " + paper.Methods[0] + ", now not"},
+		"an acquisition":  {is: func(p *Protocol) { p.Acquisitions = p.Acquisitions[1:] }, why: "acquisition UCB(3), now not"},
+		"another seed":    {is: func(p *Protocol) { p.Seed = 2 }, why: "seed 1, now 2"},
+		"a past by name":  {is: func(p *Protocol) { p.Past = "as they are" }},
+		"other clusters":  {is: func(p *Protocol) { p.Clusters[1] = 7 }, why: "clusters [2 6], now [2 7]"},
+		"a larger budget": {is: func(p *Protocol) { p.Budget++ }, why: "budget 50, now 51"},
+	} {
+		was, is := paper.clone(), paper.clone()
+		if tt.was != nil {
+			tt.was(&was)
+		}
+		if tt.is != nil {
+			tt.is(&is)
+		}
+		require.Equal(t, tt.why, is.contains(&was), name)
+	}
+}
+
+// A model whose runs of a repeat are all known has nothing left to make in it; other batches hold the runs that are missing.
+func TestBatches(t *testing.T) {
+	p := &plan{Protocol: Protocol{Repeats: 2}, acquisitions: []acq.Func{cmbo.EI()}}
+	m := &model{key: runKey{space: "s", method: "a"}, method: &Method{Name: "a", Use: baseline.AnyAcquisition}, targets: []string{"x", "y"}}
+	known := make(map[runKey]bool)
+	for _, want := range [][2]int{{2, 4}, {1, 2}, {0, 0}} { // batches, and runs in them
+		m.uses = 0
+		open, total := p.batches([]*model{m}, known)
+		require.Equal(t, 4, total)
+		require.Len(t, open, want[0])
+		require.Equal(t, want[0], m.uses)
+		runs := 0
+		for _, b := range open {
+			runs += len(b.runs)
+		}
+		require.Equal(t, want[1], runs)
+		if len(open) > 0 {
+			for _, run := range open[0].runs {
+				known[run.runKey] = true
+			}
+		}
+	}
+}
+
+// Runs are in the order of the space, of the catalogue's methods and then others by name, of the acquisition, and of the
+// numbers of a run.
+func TestRunOrder(t *testing.T) {
+	p := &plan{catalogue: []Method{{Name: "b"}, {Name: "a"}}}
+	keys := []runKey{
+		{"s", "b", "EI", 1, "x", 2}, {"s", "b", "UCB", 0, "x", 0}, {"s", "b", "UCB", 0, "x", 1}, {"s", "b", "UCB", 0, "y", 0},
+		{"s", "b", "UCB", 1, "x", 0}, {"s", "a", "EI", 0, "x", 0}, {"s", "c", "EI", 0, "x", 0}, {"s", "d", "EI", 0, "x", 0}, {"t", "b", "EI", 0, "x", 0},
+	}
+	for i, a := range keys {
+		for j, b := range keys {
+			require.Equal(t, cmp.Compare(i, j), p.compare(a, b), "%v and %v", a, b)
+		}
+	}
+}
 
 func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
 	for _, p := range Protocols() {
@@ -32,6 +109,10 @@ func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
 	hpob, err := FindProtocol("hpob")
 	require.NoError(t, err)
 	require.Equal(t, []any{true, 1, 5, 100}, []any{hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget})
+	quick, err := FindProtocol("quick")
+	require.NoError(t, err)
+	require.Equal(t, []any{1, 3, 2, 15, [2]int{4, 4}}, []any{quick.Splits, quick.Targets, quick.Repeats, quick.Budget, quick.Clusters})
+	require.Equal(t, []string{"EI"}, quick.Acquisitions)
 	_, err = FindProtocol("none")
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
@@ -39,6 +120,8 @@ func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
 func TestProtocolRejects(t *testing.T) {
 	paper, err := FindProtocol("paper")
 	require.NoError(t, err)
+	least := Protocol{Splits: 1, SourceShare: 0.5, SourceRows: 1, Repeats: 1, Budget: 1, Methods: []string{"GP"}, Acquisitions: []string{"EI"}, Clusters: [2]int{2, 2}}
+	require.NoError(t, least.Check())
 	for want, change := range map[string]func(*Protocol){
 		"0 splits":              func(p *Protocol) { p.Splits = 0 },
 		"source share NaN":      func(p *Protocol) { p.SourceShare /= 0 * p.SourceShare; p.SourceShare -= p.SourceShare },

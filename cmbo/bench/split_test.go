@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -41,6 +42,7 @@ func TestDivide(t *testing.T) {
 		require.Len(t, s.sources, 17)
 		require.Len(t, s.targets, 3)
 		require.True(t, slices.IsSorted(s.targets))
+		require.True(t, slices.IsSortedFunc(s.sources, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) }))
 		ids := slices.Clone(s.targets)
 		for _, src := range s.sources {
 			ids = append(ids, src.ID)

@@ -15,6 +15,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// A limit below 1 is the number of processors, and nobody waits for pieces that there are not.
+func TestWorkers(t *testing.T) {
+	old := runtime.GOMAXPROCS(3)
+	defer runtime.GOMAXPROCS(old)
+	for _, tt := range [][3]int{{0, 9, 3}, {-1, 9, 3}, {0, 2, 2}, {1, 9, 1}, {2, 9, 2}, {7, 9, 7}, {7, 0, 1}, {0, 0, 1}} {
+		require.Equal(t, tt[2], Workers(tt[0], tt[1]), "limit %d, %d pieces", tt[0], tt[1])
+	}
+}
+
 func TestForVisitsEachIndexOnce(t *testing.T) {
 	for _, limit := range []int{1, 2, 7} {
 		for _, n := range []int{0, 1, 2, 1000} {
@@ -134,6 +143,17 @@ func TestPanicsBecomeErrors(t *testing.T) {
 
 //go:noinline
 func inner() { panic("inside") }
+
+// Where no function on the stack is the boundary, those of the library and of the standard library are nobody else's.
+func TestNothingForeign(t *testing.T) {
+	var p *Panic
+	func() {
+		defer func() { p = Caught(recover(), "internal/parallel.none") }()
+		inner()
+	}()
+	require.Equal(t, "inside", p.Value)
+	require.False(t, p.Foreign)
+}
 
 // The standard library has the folders that tell its functions from a caller's.
 func TestStandardFolders(t *testing.T) {

@@ -122,7 +122,7 @@ func newScale(a *Axis, data extent, nice bool, count int) *scale {
 
 // widen makes the limits differ by more than labels could tell apart.
 func (s *scale) widen() {
-	size := max(math.Abs(s.lo), math.Abs(s.hi))
+	size := max(-s.lo, s.hi)
 	switch {
 	case s.log && s.hi < s.lo*(1+1e-6):
 		s.lo, s.hi = s.lo/2, s.hi*2
@@ -173,7 +173,7 @@ func (s *scale) evenTicks(nice bool, count int, integer bool) {
 func (s *scale) multiples(step float64) {
 	s.ticks = nil
 	decimals := max(-exponent(step), 0)
-	size := max(math.Abs(s.lo), math.Abs(s.hi))
+	size := max(-s.lo, s.hi)
 	for k := math.Ceil(s.lo/step - 1e-9); k <= math.Floor(s.hi/step+1e-9); k++ {
 		v := k * step
 		if decimals > 0 && decimals <= 15 {

@@ -144,7 +144,12 @@ func TestTicks(t *testing.T) {
 		{"large", Axis{}, 0, 4e7, true, 4, "0 10⁷ 2×10⁷ 3×10⁷ 4×10⁷"},
 		{"small", Axis{}, 0, 4e-8, true, 4, "0 10⁻⁸ 2×10⁻⁸ 3×10⁻⁸ 4×10⁻⁸"},
 		{"whole numbers", Axis{Integer: true}, 2, 4, false, 8, "2 3 4"},
+		{"one whole number", Axis{Integer: true}, 2.5, 3.5, false, 4, "3"},
 		{"with zero", Axis{Zero: true}, 30, 40, true, 4, "0 10 20 30 40"},
+		{"with zero below", Axis{Zero: true}, 0.2, 0.4, false, 4, "0.0 0.1 0.2 0.3 0.4"},
+		{"with zero above", Axis{Zero: true}, -40, -30, true, 4, "−40 −30 −20 −10 0"},
+		{"constant 0", Axis{}, 0, 0, true, 4, "−0.5 0.0 0.5"},
+		{"constant below 0", Axis{}, -3, -3, true, 4, "−3.4 −3.2 −3.0 −2.8 −2.6"},
 		{"with zero alone", Axis{Zero: true}, 0, 0, true, 4, "0.0 0.5 1.0"},
 		{"fixed", Axis{Min: 0, Max: 1}, 0.4, 3, true, 2, "0.0 0.5 1.0"},
 		{"swapped limits count as none", Axis{Min: 1, Max: 0}, 0, 4, true, 4, "0 1 2 3 4"},
@@ -190,6 +195,18 @@ func TestHorizontalLabelsDoNotTouch(t *testing.T) {
 					t.Errorf("labels of %v in %g pixels touch: %v", e, w, s.ticks)
 				}
 			}
+		}
+	}
+}
+
+// Labels keep apart if eight pixels or more lie between the end of one and the beginning of the next.
+func TestFits(t *testing.T) {
+	s := &scale{lo: 0, hi: 1, ticks: []tick{{0, "1"}, {0.5, "1000000"}, {1, "10"}}}
+	long := textWidth("1000000", tickSize) / 2
+	for _, gap := range []float64{7.99, 8.01} {
+		w := 2 * (long + gap + textWidth("10", tickSize)/2)
+		if got := s.fits(w); got != (gap > 8) {
+			t.Errorf("%g pixels between labels: %v", gap, got)
 		}
 	}
 }

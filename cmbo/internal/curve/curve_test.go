@@ -197,13 +197,22 @@ func TestLawIsCautious(t *testing.T) {
 	assert.False(t, ok, "ends that are all equal")
 }
 
-// Where the values at a step lie is no matter: the law of values that are all higher is the
-// same, as far as their rounding leaves them.
+// Where the values at a step lie, and how far apart, is no matter: the law of values that are all higher is the
+// same, as far as their rounding leaves them, and so is that of values times a power of 2, to the last bit.
 func TestLawOfShiftedValues(t *testing.T) {
 	own := draw(testutil.RNG(t), 12, 6, 0, 1)
 	to := Scale{Shift: 0, Unit: 1, Floor: math.Inf(-1)}
 	var none *Past
 	m1, v1 := none.Law(4, to, own).End(0.5)
+	for _, times := range []float64{0x1p-30, 0x1p30} {
+		scaled := make([]Curve, len(own))
+		for i, c := range own {
+			v, _ := c.At(4)
+			scaled[i] = Curve{Steps: []int{4}, Values: []float64{v * times}, End: c.End}
+		}
+		m2, v2 := none.Law(4, to, scaled).End(0.5 * times)
+		assert.Equal(t, []float64{m1, v1}, []float64{m2, v2}, times)
+	}
 	for _, by := range []float64{-1e3, 1e2, 1e4} {
 		higher := make([]Curve, len(own))
 		for i, c := range own {

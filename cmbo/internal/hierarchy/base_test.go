@@ -122,7 +122,7 @@ func TestBaseOfFewValues(t *testing.T) {
 		most                    float64
 	}{
 		{10, 2, 3, 8, 0.1}, {10, 2, 3, 2, 1}, {10, 2, 3, 0, 1}, {10, 7, 3, 8, 0.1}, {10, 8, 3, 8, 1},
-		{4, 15, 8, 8, 0.1}, {4, 15, 8, 0, 1}, {5, 15, 8, 8, 1}, {3, 16, 8, 8, 1},
+		{4, 15, 8, 8, 0.1}, {4, 15, 8, 0, 1}, {5, 15, 8, 8, 1}, {3, 16, 8, 8, 1}, {7, 8, 8, 8, 0.1}, {8, 8, 8, 8, 1},
 	} {
 		s := DefaultSettings(tt.dim)
 		s.FewValues = tt.few
@@ -154,20 +154,23 @@ func TestBaseOfFewValues(t *testing.T) {
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "of some of the values too")
 }
 
-// Where noise variances are given, others are their median, whatever a task of equal values, which shows none, has.
+// Where noise variances are given, others are their median, in whatever unit the values are, and whatever a task of equal
+// values, which shows none, has.
 func TestBaseNoiseGiven(t *testing.T) {
-	r := rng.Stream(33, t.Name())
 	s := DefaultSettings(2)
-	var tasks []Task
-	for range 3 {
-		task := Task{X: uniform(r, 9, 2)}
-		for range 9 {
-			task.Z, task.Noise = append(task.Z, r.NormFloat64()), append(task.Noise, 0.04)
+	for _, unit := range []float64{1, 0.1} {
+		r := rng.Stream(33, t.Name())
+		var tasks []Task
+		for range 3 {
+			task := Task{X: uniform(r, 9, 2)}
+			for range 9 {
+				task.Z, task.Noise = append(task.Z, unit*r.NormFloat64()), append(task.Noise, 0.04)
+			}
+			tasks = append(tasks, task)
 		}
-		tasks = append(tasks, task)
+		tasks = append(tasks, Task{X: uniform(r, 4, 2), Z: make([]float64, 4)})
+		base, err := fitBase(ctx, tasks, &s)
+		require.NoError(t, err)
+		require.InEpsilon(t, 0.04, base.NoiseVariance, 1e-14)
 	}
-	tasks = append(tasks, Task{X: uniform(r, 4, 2), Z: make([]float64, 4)})
-	base, err := fitBase(ctx, tasks, &s)
-	require.NoError(t, err)
-	require.InEpsilon(t, 0.04, base.NoiseVariance, 1e-14)
 }

@@ -186,7 +186,8 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	at, err := m.Candidates(ctx, cand, 1)
 	require.NoError(t, err)
 	f := run.workspaces(at)[0]
-	mean, variance := make([]float64, cands), make([]float64, cands)
+	used := func(n int) []float64 { return slices.Repeat([]float64{math.NaN()}, n) } // memory that held other numbers
+	mean, variance := used(cands), used(cands)
 	h.mean(mean, f.located)
 	h.variance(variance, f.located)
 	for j := range cands {
@@ -197,10 +198,10 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	base := run.extend(&f.told, b.x, f.located)
 	var tile tile
 	for i, p := range run.pts {
-		one := []float64{0}
+		one := used(1)
 		h.mean(one, p.located)
 		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h.about(), i)
-		row := make([]float64, i+1)
+		row := used(i + 1)
 		h.covariance(row, &p.with)
 		for j, v := range row {
 			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
@@ -208,7 +209,7 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		if i%panel == 0 {
 			tile.cross(f, b, &f.told, &base, i, min(i+panel, told), 0)
 		}
-		row = make([]float64, cands)
+		row = used(cands)
 		h.covariance(row, &tile.with[i%panel])
 		for j, v := range row {
 			assert.InDelta(t, want.At(i, told+j), v, 1e-9, "%s: covariance of point %d and candidate %d", h.about(), i, j)

@@ -138,11 +138,44 @@ func TestInflationBounds(t *testing.T) {
 		depth, inflation float64
 	}{
 		{20, -1, -1.5, 1.5, 1}, {19, -1, -1.5, 1, 1}, {20, -1, -0.5, 1, 0.5 / 0.1 / special.Z90}, {20, -1, 9, 1, 10},
-		{20, -1, -50, 10, 10}, {20, -1e-170, -1, 1, 1 / 0.1 / special.Z90},
+		{20, -1, -50, 10, 10}, {20, -0.1, -0.15, 1.5, 1}, {20, -1e-170, -1, 1, 1 / 0.1 / special.Z90},
 	} {
 		m := &Model{inflation: 1, depth: 1}
 		m.inflate(slices.Repeat([]lowValue{{tt.mean, 0.1, tt.seen}}, tt.n))
 		require.InDeltaSlice(t, []float64{tt.depth, tt.inflation}, []float64{m.depth, m.inflation}, 1e-12, tt)
+	}
+}
+
+// Low values of a task with noise variances are as far from the knee, in deviations too, in whatever unit the task has its
+// values.
+func TestLowValuesOfNoise(t *testing.T) {
+	s := DefaultSettings(2)
+	s.Steps = 4
+	var want []lowValue
+	for _, unit := range []float64{1, 0x1p-40} {
+		tasks := makeTasks(3, 5, 24, 2, 0, 1)
+		for i := range tasks {
+			tasks[i].Shift *= unit
+			tasks[i].Scale *= unit
+			tasks[i].Noise = slices.Repeat([]float64{0.01}, 24)
+		}
+		m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 20, 2), s)
+		var got []lowValue
+		for i := range m.tasks {
+			low, err := m.lowValues(ctx, &m.tasks[i])
+			require.NoError(t, err)
+			got = append(got, low...)
+		}
+		require.Greater(t, len(got), 10)
+		if want == nil {
+			want = got
+		}
+		require.Len(t, got, len(want))
+		for i, v := range got {
+			require.InEpsilon(t, want[i].mean, v.mean, 1e-9)
+			require.InEpsilon(t, want[i].sd, v.sd, 1e-9)
+			require.InEpsilon(t, want[i].seen, v.seen, 1e-9)
+		}
 	}
 }
 

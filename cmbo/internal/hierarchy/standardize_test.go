@@ -37,6 +37,14 @@ func TestStandardize(t *testing.T) {
 	assert.InEpsilon(t, 5e-11, mean, 1e-12, "no rounding, in a unit so large")
 	assert.InEpsilon(t, math.Sqrt(8./3)*1e-11, sd, 1e-12)
 
+	for _, tt := range []struct {
+		z        []float64
+		mean, sd float64
+	}{{[]float64{-2, 2}, 0, 2}, {[]float64{4, 6}, 5, 1}, {[]float64{-8, -4}, -6, 2}} {
+		mean, sd := CommonScale([]Task{{Z: tt.z[:1]}, {Z: tt.z[1:]}})
+		assert.Equal(t, []float64{tt.mean, tt.sd}, []float64{mean, sd})
+	}
+
 	for _, same := range [][]Task{
 		{{Z: []float64{-1, 1 + 1e-12}, Shift: 4, Scale: 5}, {Z: []float64{1, -1}, Scale: 1}},
 		{{Z: []float64{-1, 1}, Shift: 4, Scale: 5}, {Z: []float64{1, -1}, Scale: 1}},

@@ -67,6 +67,64 @@ func TestReportsOfOneTrial(t *testing.T) {
 	}), 1.0)
 }
 
+// Steps of a trial rise from 0 on, and values are numbers.
+func TestCheckReport(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	h := NewLog(s)
+	h.Apply(Event{Kind: EventAsked, Trial: 1, Index: -1, X: []float64{0.5}})
+	require.NoError(t, h.CheckReport(1, 0, 1))
+	require.ErrorIs(t, h.CheckReport(1, -1, 1), space.ErrStep)
+	for _, last := range []int{0, 5} { // the only one, and one after another
+		h.Apply(Event{Kind: EventReported, Trial: 1, Step: last, Y: 1})
+		require.NoError(t, h.CheckReport(1, last+1, 1))
+		require.ErrorContains(t, h.CheckReport(1, last, 1), fmt.Sprintf("step %d was reported before", last))
+		require.ErrorIs(t, h.CheckReport(1, last+1, math.NaN()), space.ErrValue)
+	}
+	require.ErrorContains(t, h.CheckReport(1, 3, 1), "step 3 comes after step 5")
+	h.Apply(Event{Kind: EventAsked, Trial: 2, Index: -1, X: []float64{0.6}})
+	h.Apply(Event{Kind: EventReported, Trial: 2, Step: 5, Y: 1})
+	require.ErrorContains(t, h.CheckReport(2, 3, 1), "step 3 comes after step 5")
+}
+
+// What an evaluation costs that went on is the sum over its parts, as large as a value may be at most, and not known if
+// that of a part is not.
+func TestCostOfParts(t *testing.T) {
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	for _, tt := range []struct{ first, second, want map[string]float64 }{
+		{map[string]float64{"cost": 3, "size": 7}, map[string]float64{"cost": 4, "size": 5}, map[string]float64{"cost": 7, "size": 5}},
+		{map[string]float64{"cost": points.MaxValue}, map[string]float64{"cost": points.MaxValue}, map[string]float64{"cost": points.MaxValue}},
+		{nil, map[string]float64{"cost": 4, "size": 5}, map[string]float64{"size": 5}},
+		{map[string]float64{"cost": 3}, map[string]float64{"size": 5}, map[string]float64{"size": 5}},
+	} {
+		h := NewLog(s, Output{Name: "cost", Cost: true, Optional: true}, Output{Name: "size", Optional: true})
+		x := []float64{0.5}
+		for _, e := range []Event{
+			{Kind: EventAsked, Trial: 1, Index: -1, X: x}, {Kind: EventReported, Trial: 1, Step: 1, Y: 1},
+			{Kind: EventStopped, Trial: 1, Paused: true, Outputs: tt.first},
+			{Kind: EventAsked, Trial: 2, Index: -1, X: x}, {Kind: EventReported, Trial: 2, Step: 2, Y: 1},
+		} {
+			h.Apply(e)
+		}
+		second := maps.Clone(tt.second)
+		require.Equal(t, tt.want, h.Whole(2, second))
+		require.Equal(t, tt.second, second, "the trial's own")
+		require.Equal(t, tt.first, h.Whole(1, tt.first))
+	}
+}
+
+// Of a proposal's numbers +Inf alone is stored that is none, and only what the model asked for.
+func TestCheckState(t *testing.T) {
+	asked := Checks{State: func([]float64) error { return nil }}
+	require.NoError(t, asked.CheckState([]float64{1, math.Inf(1)}))
+	require.NoError(t, Checks{}.CheckState(nil))
+	require.Error(t, Checks{}.CheckState([]float64{1}))
+	for _, v := range []float64{math.NaN(), math.Inf(-1)} {
+		require.EqualError(t, asked.CheckState([]float64{1, v}), fmt.Sprintf("number 1 of a proposal is %g", v))
+	}
+}
+
 // replay makes a log of its events.
 func replay(s *space.Space, outputs []Output, events []Event) *Log {
 	h := NewLog(s, outputs...)

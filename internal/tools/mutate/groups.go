@@ -6,9 +6,9 @@ package main
 var groups = []group{
 	{"theorem", []string{"cmbo/paper/theorem.go"}, []suite{{"./cmbo/paper", "Theorem|RegretBound|AlphaFactors|Tight|GreedyGain|NoiseRange"}}},
 	{"journal", []string{"cmbo/journal.go", "cmbo/internal/runlog/seal.go", "cmbo/journalfile/journalfile.go"}, []suite{{"./cmbo/journalfile", ""}, {"./cmbo", "Journal|Restore|Panic"}}},
-	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config"}, {"./cmbo", ""}}},
+	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config|WithNewPrior"}, {"./cmbo", ""}}},
 	{"outputs", []string{"cmbo/output*.go", "cmbo/internal/runlog/output.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Constraint|RequirementsAsk|Foretell|Violation|Stopped|CurvesOfTasks|CostErrors|TestBudget|Output|Lead|Feasible|Snapshot|CheckOutputs|Misfit"}}},
-	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail"}}},
+	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail|LearnReportsPanics"}}},
 	{"model", []string{"cmbo/internal/gp/*.go", "cmbo/internal/scaling/*.go"}, []suite{
 		{"./cmbo/internal/scaling", ""}, {"./cmbo/internal/gp", ""}, {"./cmbo/internal/hierarchy", "Base"}, {"./cmbo/baseline", "MultiNLL"}, {"./cmbo/paper", ""}, {"./cmbo", "Mixture|Prior|Learn|View|Plain|NoPast|LowValues"},
 	}},
@@ -21,6 +21,7 @@ var groups = []group{
 	{"relation", []string{"cmbo/context.go", "cmbo/internal/hierarchy/relation.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "Context|Relation"}}},
 	{"importance", []string{"cmbo/importance.go", "cmbo/recommend.go"}, []suite{{"./cmbo", "Importance|Recommend|Again|HasNoOwn"}}},
 	{"check", []string{"cmbo/check.go"}, []suite{{"./cmbo", "Check|Ranked|UpsideDown|Misfit|BadInput"}}},
+	{"replay", []string{"cmbo/internal/replay/*.go"}, []suite{{"./cmbo/internal/replay", ""}}},
 	{"forecast", []string{"cmbo/forecast.go"}, []suite{{"./cmbo", "BinomialTail|NoForecasts|SummedUp|Calibration|Forecast|Outlook|OutputsExplained|Positive"}}},
 	{"explain", []string{"cmbo/explain.go"}, []suite{{"./cmbo", "InWords|Explain|Outlook|Cost|Budget|NoisyBest|NoUnit|ReportStops|FirstBatch|Positive|FeasibleObs|NothingFeasible|WithNewPrior"}}},
 	{"propose", []string{"cmbo/propose.go"}, []suite{{"./cmbo", "DesignOf|ExhaustedSays|BlocksAre|ModelsMade|FittedIs|ScoresThat|Resumed|EqualScores|Feasible|SurrogateIsTold|Trace|Ask|Optimizer|Enqueue|Order|Pool|Explain|Exhaust|Overlap|During|Panic|Constraint|Hedge|Checkpoints|Budget"}}},
@@ -43,6 +44,9 @@ var groups = []group{
 	{"report", []string{"cmbo/bench/report/areas.go", "cmbo/bench/report/measure.go", "cmbo/bench/report/ratio.go", "cmbo/bench/report/records.go", "cmbo/bench/report/summary.go"}, []suite{{"./cmbo/bench/report", ""}}},
 	{"baseline", []string{"cmbo/baseline/*.go"}, []suite{{"./cmbo/baseline", ""}}},
 	{"record", []string{"cmbo/record.go", "cmbo/diagnostics.go", "cmbo/prior.go", "cmbo/surrogate.go"}, []suite{{"./cmbo", "Outlook|Kept|Promise|Calibration|Forecast|Step|Report|Prior|OutputsOfF"}}},
+	{"bench", []string{"cmbo/bench/*.go"}, []suite{{"./cmbo/bench", ""}}},
+	{"parallel", []string{"internal/parallel/*.go"}, []suite{{"./internal/parallel", ""}, {"./cmbo", "WhosePanic|PanicsChange"}}},
+	{"plot", []string{"internal/plot/axis.go"}, []suite{{"./internal/plot", ""}}},
 	{"history", []string{"cmbo/history/*.go"}, []suite{{"./cmbo/history", "CSV[RBFSW]|HPOB(E[^q]|[SNC]|$)|JSON|Katib|Optuna[ABD-Z]|Mapping|Context|Curves"}, {"./cmbo/history", ""}}},
 	{"encode", []string{"cmbo/encode.go", "cmbo/internal/codec/*.go"}, []suite{{"./cmbo/internal/codec", ""}, {"./cmbo", "Prior[LRST]|Encode|Decoded|Learner[CR]|TheOutput|CurvesOfT"}, {"./cmbo/internal/hierarchy", "Encode|Pass|Decode"}}},
 }
