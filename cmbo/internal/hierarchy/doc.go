@@ -18,8 +18,8 @@
 //   - Located (located.go, crossing.go): points carried to the grid, told ones and
 //     candidates alike, and the prior covariances between them, in the parts that
 //     hypotheses share. Candidates come in blocks, points told in panels of eight.
-//     A run of more values than its past fits the target's own lengths and noise, and one
-//     that measures points again weighs louder noise than the past's (own.go).
+//     A run of many values, or of more than its past, fits the target's own lengths and noise,
+//     and one that measures points again weighs louder noise than the past's (own.go).
 //
 //   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance,
 //     covariance and mass: a process of the target's own (notransfer.go), or a draw of the
