@@ -45,7 +45,8 @@ func WithCost(cost func(x []float64) float64) Option {
 // most what is left with a probability of one half or more, by which it multiplies the acquisition, and fails with
 // [ErrBudget] if there is none. What is enqueued is proposed as long as anything is left. Open trials count what they
 // are expected to cost, so that a batch is no larger than what is left pays for. A trial that ended without telling
-// its cost counts as the mean of the others. Cancelled trials and observed points cost nothing.
+// its cost counts as the mean of the others. An evaluation that goes on from where it was stopped ([WithCheckpoints])
+// counts once, or the sum of what its parts have told. Cancelled trials and observed points cost nothing.
 func WithBudget(budget float64) Option {
 	return option{id: optBudget, run: func(c *runConfig) error {
 		c.budget = budget
@@ -244,10 +245,14 @@ func (o *Optimizer) knownCost(row []float64) (float64, error) {
 func (o *draft) spent() (spent float64, err error) {
 	told := o.h.CostOutput()
 	var known, missing float64
+	goesOn := make(map[int]bool) // evaluations whose known cost is that of another trial
 	for _, t := range o.h.Trials {
+		goesOn[t.Resumes] = goesOn[t.Resumes] || t.Status != runlog.Cancelled && told == nil
+	}
+	for i, t := range o.h.Trials {
 		var c float64
 		switch {
-		case t.Status == runlog.Cancelled || told != nil && t.Status == runlog.Open:
+		case t.Status == runlog.Cancelled || goesOn[i+1] || told != nil && t.Status == runlog.Open:
 			continue
 		case told != nil:
 			var ok bool

@@ -394,6 +394,44 @@ func TestBudget(t *testing.T) {
 	}
 }
 
+// An evaluation that was stopped and goes on costs what it costs once, where that is known beforehand: one of those that a
+// budget pays for, or the cost of its point. While no trial goes on with it, or that one was cancelled, it counts as well.
+func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
+	ctx := context.Background()
+	s, _ := encoded(t, 1, 30)
+	for _, opts := range [][]Option{nil, {WithCost(func([]float64) float64 { return 1 })}} {
+		o, err := New(s, append(opts, WithCheckpoints(), WithBudget(3))...)
+		require.NoError(t, err)
+		spent := func() float64 {
+			v, err := o.draft().spent()
+			require.NoError(t, err)
+			return v
+		}
+		first, err := o.Ask(ctx)
+		require.NoError(t, err)
+		_, err = o.Report(ctx, first.ID, 1, 0.5)
+		require.NoError(t, err)
+		require.NoError(t, o.TellStopped(ctx, first.ID))
+		for i := range 2 {
+			require.Equal(t, 1.0, spent())
+			require.NoError(t, o.Enqueue(first.X))
+			again, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, first.ID, again.Resumes)
+			require.Equal(t, 1.0, spent())
+			if i == 0 {
+				require.NoError(t, o.Cancel(again.ID))
+			} else {
+				require.NoError(t, o.Tell(again.ID, 0.7))
+			}
+		}
+		require.Equal(t, 1.0, spent())
+		_, err = o.AskN(ctx, 2)
+		require.NoError(t, err)
+		require.Equal(t, 3.0, spent())
+	}
+}
+
 // Whoever chooses, no proposal costs more than what is left where costs are known beforehand, and
 // none is refused as long as a candidate is affordable.
 func TestBudgetIsKept(t *testing.T) {

@@ -16,15 +16,16 @@ import (
 
 // Lengths are fitted to leastOwn values at least, those of the design of a run without a past, and those beside what a past
 // says, whose evidence takes the cube of the number, to mostOwn at most.
-const leastOwn, mostOwn = 5, 200
+const leastOwn, mostOwn = 5, 128
 
-// fitOwn gives the process specific to the target lengths, and values a noise, by the run's own values, told, raised and as
-// they are seen: with lengths likely of any function and the past's noise a run ends short of the best point. From OwnFrom of
-// them on these are what makes the run likeliest beside its past: see own. Where all past tasks have fewer, times Outgrow,
-// these say less of both than the run does as soon as it has more, and they are fitted as a run without a past fits them.
+// fitOwn gives the process specific to the target lengths, and values a noise, of the run's own: with lengths likely of any
+// function and the past's noise a run ends short of the best point. From OwnFrom values on they are what makes these likeliest
+// beside the past. Where all past tasks have fewer values, times Outgrow, they are fitted as a run without a past fits them,
+// as soon as the run has more. Values are those told, raised so that penalties say no more here than elsewhere, and seen with
+// low ones closer together.
 //
-// Until then values of points that were measured again tell noise from what no hypothesis follows, so that it may be
-// louder than the past's. Less is not thought of: intervals would hold fewer of the values that a run asks for.
+// Values of points that were measured again tell noise from what no hypothesis follows, so that it may be louder than that,
+// unless a run is fitted alone. Less is not thought of: intervals would hold fewer of the values that a run asks for.
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, seen []float64) (err error) {
 	from, outgrown := math.Inf(1), math.Inf(1)
 	of := r.s.OwnFrom[0]
@@ -84,8 +85,7 @@ func (r *Run) use(k kernel.Kernel, noise float64) {
 	}
 }
 
-// fitAlone fits as a run without a past does to values, raised so that penalties say no more here than elsewhere. Of values
-// as they are seen, low ones closer together, noise is a larger share.
+// fitAlone fits as a run without a past does to raised values. Of values as they are seen noise is a larger share.
 func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (kernel.Kernel, float64, error) {
 	if r.alone == nil {
 		r.alone = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
@@ -114,8 +114,9 @@ func ownCount(from float64, n int) (count int) {
 
 // An own is a search for what lengths, and last noise, are multiplied by, as logarithms to base 2.
 type own struct {
-	run   *Run               // told the values that it is of, alone
-	told  []float64          // these, with their points
+	told  []float64          // the values that it is of, with their points
+	best  []float64          // nil until it is found
+	run   *Run               // told these values alone
 	found map[string]float64 // what it looked at, so that one that a context ended goes on
 }
 
@@ -123,8 +124,6 @@ type own struct {
 // deviations of OwnSD around what they were, is larger than a factor of 2 away along each axis, all lengths at once being one
 // more.
 func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (kernel.Kernel, float64, error) {
-	d := r.Model.grid.dim()
-	best, top := make([]float64, d+1), math.Inf(-1)
 	told := slices.Concat(y, given)
 	for i := range y {
 		if told = append(told, x.Row(i)...); r.counts != nil && !r.counts[i] {
@@ -138,16 +137,29 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 		if r.learned {
 			noise = math.NaN()
 		}
-		r.own = &own{NewRun(r.Model, s, noise, r.workers, nil, nil), told, make(map[string]float64)}
+		r.own = &own{told: told, run: NewRun(r.Model, s, noise, r.workers, nil, nil), found: make(map[string]float64)}
 	}
 	o := r.own
-	if !o.run.weighed {
-		o.run.counts = r.counts
-		if err := o.run.Fit(ctx, x, y, given, nil); err != nil {
+	if o.best == nil {
+		if err := o.search(ctx, x, y, given, r.counts); err != nil {
 			return nil, 0, err
+		}
+	}
+	k, noise := r.multiplied(o.best)
+	return k, noise, nil
+}
+
+// search sets best, and leaves what it needed no more.
+func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, counts []bool) error {
+	if !o.run.weighed {
+		o.run.counts = counts
+		if err := o.run.Fit(ctx, x, y, given, nil); err != nil {
+			return err
 		}
 		o.run.exact = nil // noise that was given stays in the unit that it leaves
 	}
+	_, d := x.Dims()
+	best, top := make([]float64, d+1), math.Inf(-1)
 	var err error
 	better := func(by []float64) bool {
 		at := points.Key(by)
@@ -180,8 +192,10 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 			}
 		}
 	}
-	k, noise := r.multiplied(best)
-	return k, noise, err
+	if err == nil {
+		o.best, o.run, o.found = best, nil, nil
+	}
+	return err
 }
 
 // multiplied returns the kernel of the process specific to the target and the noise variance, lengths and noise multiplied.
