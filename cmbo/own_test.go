@@ -17,8 +17,8 @@ import (
 )
 
 var (
-	ownProblems = flag.Int("own", 2, "problems of each family of TestOwnLengthsOfRuns")
-	ownBudget   = flag.Int("own-budget", 40, "evaluations of each of its runs")
+	ownProblems = flag.Int("own", 4, "problems of each family of TestOwnLengthsOfRuns")
+	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
 )
 
 // hills returns functions of one family on the unit cube, each with its largest value, 0, at a point of its own near a common
@@ -64,11 +64,15 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
 	var all []float64
 	var held, of [2]int
-	for _, family := range []string{"askew", "ridge", "ripples", "cone"} {
+	families := []string{"ripples", "cone"}
+	if *ownProblems > 8 { // fewer do not tell what is level on smooth functions
+		families = append(families, "askew", "ridge")
+	}
+	for _, family := range families {
 		var own []float64
 		for seed := range uint64(*ownProblems) {
-			r := rng.Stream(seed, t.Name(), uint64(len(family)))
-			dim, past, noise := 2+int(seed%4), []int{3, 8}[seed%2], []float64{0, 0, 0.02}[seed%3]
+			r := rng.Stream(seed, t.Name()+family)
+			dim, past, noise := 2+int(seed%4), []int{3, 8}[seed/4%2], []float64{0, 0, 0.02}[seed%3]
 			s, err := cmbo.UnitCube(dim)
 			require.NoError(t, err)
 			fs := hills(family, r, dim, past+1)

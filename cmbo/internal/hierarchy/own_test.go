@@ -160,9 +160,9 @@ func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []flo
 	return top + math.Log(sum) + prior
 }
 
-// From OwnFrom on a run has lengths and a noise than which none a
-// factor of two away is likelier: short ones where the function is rough, long ones where it is flat. They are of the first values, again whenever these are half as many more, and a run that was
-// told all values at once is one that was told them one by one.
+// From OwnFrom on a run has lengths and a noise than which none a factor of two away is likelier: short ones where the
+// function is rough, long ones where it is flat. They are of the first values, again whenever these are half as many more, and
+// a run that was told all values at once is one that was told them one by one.
 func TestLengthsBesideThePast(t *testing.T) {
 	r := rng.Stream(4, t.Name())
 	x, y := uniform(r, 25, 2), make([]float64, 25)
