@@ -245,14 +245,16 @@ func (o *Optimizer) knownCost(row []float64) (float64, error) {
 func (o *draft) spent() (spent float64, err error) {
 	told := o.h.CostOutput()
 	var known, missing float64
-	goesOn := make(map[int]bool) // evaluations whose known cost is that of another trial
-	for _, t := range o.h.Trials {
-		goesOn[t.Resumes] = goesOn[t.Resumes] || t.Status != runlog.Cancelled && told == nil
+	var begun []int // trials with which others go on, whose known cost is theirs
+	for i, t := range o.h.Trials {
+		if _, parts := o.h.Parts(i + 1); told == nil && t.Status != runlog.Cancelled {
+			begun = append(begun, parts...)
+		}
 	}
 	for i, t := range o.h.Trials {
 		var c float64
 		switch {
-		case t.Status == runlog.Cancelled || goesOn[i+1] || told != nil && t.Status == runlog.Open:
+		case t.Status == runlog.Cancelled || slices.Contains(begun, i+1) || told != nil && t.Status == runlog.Open:
 			continue
 		case told != nil:
 			var ok bool

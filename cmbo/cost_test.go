@@ -395,7 +395,8 @@ func TestBudget(t *testing.T) {
 }
 
 // An evaluation that was stopped and goes on costs what it costs once, where that is known beforehand: one of those that a
-// budget pays for, or the cost of its point. While no trial goes on with it, or that one was cancelled, it counts as well.
+// budget pays for, or the cost of its point. While no trial goes on with it, or that one was cancelled, it counts as well,
+// and so it does where the checkpoint was lost and the other began anew.
 func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 30)
@@ -426,8 +427,20 @@ func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1.0, spent())
-		_, err = o.AskN(ctx, 2)
+		ts, err := o.AskN(ctx, 2)
 		require.NoError(t, err)
+		require.Equal(t, 3.0, spent())
+		require.NoError(t, o.Cancel(ts[1].ID))
+		_, err = o.Report(ctx, ts[0].ID, 1, 0.5)
+		require.NoError(t, err)
+		require.NoError(t, o.TellStopped(ctx, ts[0].ID))
+		require.NoError(t, o.Enqueue(ts[0].X))
+		anew, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, 2.0, spent())
+		_, err = o.Report(ctx, anew.ID, 1, 0.5)
+		require.NoError(t, err)
+		require.Equal(t, ts[0].ID, anew.Resumes)
 		require.Equal(t, 3.0, spent())
 	}
 }

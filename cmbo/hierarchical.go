@@ -49,7 +49,7 @@ func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
 		panic(err) // WithAblation and the decoder have checked them
 	}
 	if c.y == Copula { // scores by rank hold no differences of values
-		o.Compress = false
+		o.Compress, o.Ranks = false, true
 	}
 	return o
 }

@@ -345,7 +345,7 @@ func (c *census) merge(o *census) {
 // keptTasks are the tasks whose IDs draw the smallest numbers.
 type keptTasks struct {
 	valued, failing []keptTask
-	known           vocabulary // of all that were kept
+	known           vocabulary // theirs
 }
 
 type keptTask struct {
@@ -380,10 +380,10 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 		return err
 	}
 	k.known, one.task = known, cloneTask(t)
-	if len(*list) == sampleTasks {
-		*list = (*list)[:sampleTasks-1]
+	n := len(*list)
+	if *list = slices.Insert((*list)[:min(n, sampleTasks-1)], at, one); n == sampleTasks {
+		k.known = k.words()
 	}
-	*list = slices.Insert(*list, at, one)
 	return nil
 }
 
@@ -424,7 +424,18 @@ func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
 		slices.SortFunc(all, func(a, b keptTask) int { return a.compare(&b) })
 		return slices.Clone(all[:min(len(all), sampleTasks)])
 	}
-	return &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), known}, nil
+	both := &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), nil}
+	both.known = both.words()
+	return both, nil
+}
+
+// words returns the vocabulary of the tasks.
+func (k *keptTasks) words() vocabulary {
+	known := make(vocabulary)
+	for _, t := range k.tasks() {
+		_ = known.take(&t) // none excludes another
+	}
+	return known
 }
 
 // tasks returns them in the order of their IDs.

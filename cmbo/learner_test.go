@@ -434,6 +434,26 @@ func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 		_, err := l.Prior(ctx)
 		require.NoError(t, err)
 	}
+
+	// One that it had, and keeps no more, excludes none, as for the learner that is read from what it wrote.
+	refused := 0
+	for i := range 24 {
+		l := newLearner(t, cube)
+		for j, k := range past(8)[1:] {
+			k.Context = cmbo.Context{fmt.Sprint("height ", j): 1}
+			require.NoError(t, l.Add(k))
+		}
+		read, err := cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, l)))
+		require.NoError(t, err)
+		k := mustTask(fmt.Sprint("other ", i))
+		k.Context = cmbo.Context{fmt.Sprint("height ", i%7): "one"}
+		err = l.Add(k)
+		require.Equal(t, err, read.Add(k))
+		if err != nil {
+			refused++
+		}
+	}
+	require.Greater(t, refused, 1)
 }
 
 func mustTask(id string) cmbo.Task {

@@ -241,7 +241,8 @@ func TestNoForecasts(t *testing.T) {
 func TestScoresAreNotCompressed(t *testing.T) {
 	for y := ZScore; y.valid(); y++ {
 		c := &learnConfig{sharedConfig: sharedConfig{y: y}}
-		require.Equal(t, y != Copula, hierarchySettings(c, 3).Compress)
+		o := hierarchySettings(c, 3)
+		require.Equal(t, []bool{y != Copula, y == Copula}, []bool{o.Compress, o.Ranks})
 	}
 }
 

@@ -1,6 +1,7 @@
 package paper
 
 import (
+	"cmp"
 	"context"
 	"math"
 	"slices"
@@ -338,10 +339,7 @@ func (r *Surrogate) informationGain() (float64, error) {
 // Krause, A. Singh and C. Guestrin, Near-optimal sensor placements in Gaussian processes, JMLR 9
 // (2008) 235-284), over the candidates or, in a parameter space, the index set.
 func (r *Surrogate) greedyGain(ctx context.Context, n int) (float64, error) {
-	x := r.candidates
-	if x == nil {
-		x = r.prior.index
-	}
+	x := cmp.Or(r.candidates, r.prior.index)
 	rows, dim := x.Dims()
 	mean, variance := make([]float64, rows), make([]float64, rows)
 	var cross linalg.Dense

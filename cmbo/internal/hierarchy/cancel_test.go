@@ -23,7 +23,8 @@ func (c *ending) Err() error {
 	return nil
 }
 
-// TestCancelled: a run whose Fit ended wherever it may is, once it is told the same again, the one that was told at once.
+// TestCancelled: a run whose Fit ended wherever it may is, once it is told the same again, the one that was told at once,
+// and a search for lengths goes on where it ended.
 func TestCancelled(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	grid, x, pending, at := uniform(r, 30, 2), uniform(r, 12, 2), uniform(r, 2, 2), uniform(r, 4, 2)
@@ -32,7 +33,9 @@ func TestCancelled(t *testing.T) {
 		y[i] = family(r, x.Row(i), 1)
 	}
 	for tasks, given := range map[int][]float64{1: nil, 2: nil, 3: append(make([]float64, 11), 0.01)} { // one is outgrown
-		m := learn(t, makeTasks(3, tasks, 9, 2, 0, 1), grid, testSettings(2))
+		s := testSettings(2)
+		s.OwnFrom = [2]int{10, 10}
+		m := learn(t, makeTasks(3, tasks, 9, 2, 0, 1), grid, s)
 		tell := func(ctx context.Context, run *Run, n int, given []float64, pending *linalg.Dense) error {
 			head := x.View(0, 0, n, 2)
 			return run.Fit(ctx, &head, y[:n], given, pending)
@@ -44,20 +47,26 @@ func TestCancelled(t *testing.T) {
 		}
 		once := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, tell(ctx, once, 12, given, pending))
-		want, over, ended := predict(once), predict(once), 0
+		want, over, ended, whole := predict(once), predict(once), 0, 0
 		require.NoError(t, once.Predict(ctx, over[0], over[1], at))
 		require.Equal(t, want, over, "written over other numbers")
-		for left := 0; ; left++ {
+		for ; ; whole += 1 + whole/9 {
 			run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 			require.NoError(t, tell(ctx, run, 7, nil, pending))
 			predict(run)
-			if tell(&ending{ctx, left}, run, 12, given, pending) == nil {
+			if tell(&ending{ctx, whole}, run, 12, given, pending) == nil {
 				break
 			}
 			ended++
 			require.NoError(t, tell(ctx, run, 12, given, pending))
-			require.Equal(t, want, predict(run), "%d tasks, ended after %d", tasks, left)
+			require.Equal(t, want, predict(run), "%d tasks, ended after %d", tasks, whole)
 		}
 		require.Greater(t, ended, 3)
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
+		for tries := 0; given == nil && tell(&ending{ctx, whole / 2}, run, 12, nil, pending) != nil; tries++ {
+			require.Less(t, tries, 9, "%d tasks: what a search looked at it looks at again", tasks)
+		}
+		require.NoError(t, tell(ctx, run, 12, given, pending))
+		require.Equal(t, want, predict(run))
 	}
 }

@@ -27,14 +27,11 @@ const leastOwn, mostOwn = 5, 128
 // Values of points that were measured again tell noise from what no hypothesis follows, so that it may be louder than that,
 // unless a run is fitted alone. Less is not thought of: intervals would hold fewer of the values that a run asks for.
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, seen []float64) (err error) {
-	from, outgrown := math.Inf(1), math.Inf(1)
 	of := r.s.OwnFrom[0]
 	if r.list {
 		of = r.s.OwnFrom[1]
 	}
-	if of > 0 {
-		from = float64(of)
-	}
+	from, outgrown := float64(cmp.Or(of, math.MaxInt)), math.Inf(1)
 	if r.s.Outgrow > 0 {
 		outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
 	}
@@ -121,9 +118,12 @@ type own struct {
 }
 
 // fitBeside returns lengths and noise at which the evidence of all hypotheses, times a prior of which natural logarithms have
-// deviations of OwnSD around what they were, is larger than a factor of 2 away along each axis, all lengths at once being one
-// more.
+// deviations of OwnSD around what they were, is larger than at a factor of 2 from them along each axis, all lengths at once
+// being one more.
 func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (kernel.Kernel, float64, error) {
+	if r.s.Ranks {
+		y = scaling.Fit(scaling.Copula, y).Z // of these alone
+	}
 	told := slices.Concat(y, given)
 	for i := range y {
 		if told = append(told, x.Row(i)...); r.counts != nil && !r.counts[i] {

@@ -253,6 +253,30 @@ func TestLengthsBesideThePast(t *testing.T) {
 	}
 }
 
+// Lengths of scores by rank are those of the first values alone, too, whose scores each further value changes.
+func TestLengthsOfRanks(t *testing.T) {
+	s := testSettings(2)
+	s.Ranks, s.OwnFrom = true, [2]int{15, 15}
+	m := learn(t, makeTasks(3, 6, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), s)
+	r := rng.Stream(4, t.Name())
+	x, y := uniform(r, 22, 2), make([]float64, 22)
+	for i := range y {
+		y[i] = 1000*math.Sin(12*x.Row(i)[0]) + 50*r.NormFloat64()
+	}
+	fit := func(run *Run, n int) *own {
+		head := x.View(0, 0, n, 2)
+		require.NoError(t, run.Fit(ctx, &head, scaling.Fit(scaling.Copula, y[:n]).Z, nil, nil))
+		return run.own
+	}
+	run := NewRun(m, s, math.NaN(), 1, nil, nil)
+	first := fit(run, 15)
+	for n := 16; n <= 22; n++ {
+		require.Same(t, first, fit(run, n), "%d values", n)
+		require.Equal(t, first, fit(NewRun(m, s, math.NaN(), 1, nil, nil), n))
+	}
+	require.NotEqual(t, make([]float64, 3), first.best)
+}
+
 // Lengths are fitted at numbers of values that follow from the first of them, to a bounded number.
 func TestOwnCount(t *testing.T) {
 	var counts []int

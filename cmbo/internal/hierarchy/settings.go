@@ -79,6 +79,7 @@ type Settings struct {
 	// Values.
 	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
 	OwnUnit  float64 // see Model.lowOf: with 1, intervals hold fewer rows that a run does not ask for (TestPredictCoverage)
+	Ranks    bool    // they are scores by rank, which further values change
 	Exact    bool    // the target is in the tasks' scaled units: its offset is 0 and its scale 1, and no noise comes with a value
 	Whole    bool    // values far below the others are taken as they are: see scaling.RaiseLow
 	Output   bool    // values are held against limits, so that what descriptors say of their level counts

@@ -194,13 +194,13 @@ func (h *Log) release(x []float64) {
 
 // Shown returns what an evaluation has shown, before it was stopped and went on too.
 func (h *Log) Shown(trial int) space.Curve {
-	c, _ := h.parts(trial)
+	c, _ := h.Parts(trial)
 	return c
 }
 
-// parts returns that, and which of the trials that were stopped it goes on with: not one after whose beginning it began
+// Parts returns that, and which of the trials that were stopped it goes on with: not one after whose beginning it began
 // anew.
-func (h *Log) parts(trial int) (c space.Curve, stopped []int) {
+func (h *Log) Parts(trial int) (c space.Curve, stopped []int) {
 	c = h.Trials[trial-1].Curve
 	for k := h.Trials[trial-1].Resumes; k > 0; k = h.Trials[k-1].Resumes {
 		p := h.Trials[k-1].Curve
@@ -220,7 +220,7 @@ func (h *Log) parts(trial int) (c space.Curve, stopped []int) {
 // that it went through, and missing where one of them did not tell it.
 func (h *Log) Whole(trial int, brought map[string]float64) map[string]float64 {
 	cost := h.CostOutput()
-	_, stopped := h.parts(trial)
+	_, stopped := h.Parts(trial)
 	if cost == nil || len(stopped) == 0 {
 		return brought
 	}
