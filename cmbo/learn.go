@@ -114,9 +114,12 @@ type firstUse struct {
 	word any // a descriptor's value, an output's name
 }
 
-// take adds what a task has, and reports what one before excludes: a descriptor that is a number here and a choice
+// take adds what a task has, unless v is nil, and reports what one before excludes: a descriptor that is a number here and a choice
 // there, and an output whose name hardly differs.
 func (v vocabulary) take(t *Task) error {
+	if v == nil {
+		return nil
+	}
 	for name, value := range t.Context {
 		first := cmp.Or(v["descriptor "+name], firstUse{t.ID, value})
 		v["descriptor "+name] = first

@@ -122,7 +122,9 @@ func (s *sums) add(l *Learner, k *Task) error {
 func (l *Learner) Shard() *Learner {
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
-		s.kept = &keptTasks{known: make(vocabulary)}
+		s.kept = new(keptTasks)
+		s.kept.known = maps.Clone(l.kept.known)
+		clear(s.kept.known)
 	}
 	if l.sums != nil {
 		s.sums = l.sums.again(l.sums.of)
@@ -345,7 +347,7 @@ func (c *census) merge(o *census) {
 // keptTasks are the tasks whose IDs draw the smallest numbers.
 type keptTasks struct {
 	valued, failing []keptTask
-	known           vocabulary // theirs
+	known           vocabulary // theirs, nil where they are held against each other in the end alone: see readPass
 }
 
 type keptTask struct {
@@ -424,13 +426,16 @@ func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
 		slices.SortFunc(all, func(a, b keptTask) int { return a.compare(&b) })
 		return slices.Clone(all[:min(len(all), sampleTasks)])
 	}
-	both := &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), nil}
+	both := &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), known}
 	both.known = both.words()
 	return both, nil
 }
 
 // words returns the vocabulary of the tasks.
 func (k *keptTasks) words() vocabulary {
+	if k.known == nil {
+		return nil
+	}
 	known := make(vocabulary)
 	for _, t := range k.tasks() {
 		_ = known.take(&t) // none excludes another
@@ -481,6 +486,9 @@ const batchTasks = 256
 func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) error {
 	if tasks == nil {
 		return optionErrorf("a function to read tasks that returned nil")
+	}
+	if l.kept != nil {
+		l.kept.known = nil // which task is refused, if any, is to follow from the tasks, not from who adds them first
 	}
 	workers := parallel.Workers(l.config.parallelism, batchTasks)
 	shards := make([]*Learner, workers)
