@@ -84,7 +84,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
 	flags.TextVar(&o.logLevel, "log-level",
 		slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
-	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names at each start")
+	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
 	l := &o.limits
 	numbers := []struct {
 		value *int

@@ -184,15 +184,10 @@ func writeSynced(fsys FS, name string, content []byte) error {
 	return err
 }
 
-// Remove removes a file, if it is there, and makes that last: also where one that was removed before could still come
-// back.
+// Remove removes a file and makes that last.
 func Remove(fsys FS, name string) error {
-	_, err := fsys.Size(name)
-	if err == nil {
-		err = fsys.Remove(name)
-	}
-	if failed := failure(err); failed != nil && !errors.Is(failed, ErrMissing) {
-		return failed
+	if err := fsys.Remove(name); err != nil {
+		return failure(err)
 	}
 	return failure(fsys.SyncDir(filepath.Dir(name)))
 }

@@ -101,74 +101,6 @@ func TestPagesHoldUpNobody(t *testing.T) {
 	<-done
 }
 
-// A part of what a page asks of the model lets a request by that wants the model, and is begun again, a few times.
-func TestPagesLetBy(t *testing.T) {
-	m, err := Open(Config{Dir: t.TempDir(), Limits: DefaultLimits()})
-	if err != nil {
-		t.Fatal(err)
-	}
-	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	s, _, err := m.Create(ctx, "f", &api.NewStudy{ID: "s", Space: space})
-	if err != nil {
-		t.Fatal(err)
-	}
-	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
-	go func() {
-		done <- s.aside(ctx, func(ctx context.Context) error {
-			began <- struct{}{}
-			select {
-			case <-ctx.Done():
-				return ctx.Err()
-			case <-end:
-				return nil
-			}
-		})
-	}()
-	ask := func() error {
-		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
-		defer cancel()
-		_, _, err := s.Ask(ctx, Request{}, 1, nil)
-		return err
-	}
-	for range interruptions {
-		<-began
-		if err := ask(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	<-began
-	asked := make(chan error)
-	go func() { asked <- ask() }()
-	select {
-	case err := <-asked:
-		t.Errorf("a request was let by once more: %v", err)
-	case err := <-done:
-		t.Errorf("the part ended: %v", err)
-	case <-time.After(50 * time.Millisecond):
-		close(end)
-		if err := errors.Join(<-done, <-asked); err != nil {
-			t.Error(err)
-		}
-	}
-	// The service ends in the midst of one.
-	began, end = make(chan struct{}), nil
-	go func() {
-		done <- s.aside(ctx, func(ctx context.Context) error { close(began); <-ctx.Done(); return ctx.Err() })
-	}()
-	<-began
-	if err := m.Close(); err != nil {
-		t.Error(err)
-	}
-	if err := <-done; !errors.Is(err, ErrStopped) {
-		t.Error(err)
-	}
-}
-
 // How well the values were foretold takes a fit for each of them: a page has the model for a while at a time, with what
 // an optimiser says that is not interrupted.
 func TestPagesForetell(t *testing.T) {
@@ -223,26 +155,7 @@ func TestPagesForetell(t *testing.T) {
 	if got < 20 { // without whiles it is a dozen: five parts of the advice, two parameters
 		t.Errorf("the page let go of the model %d times", got)
 	}
-	_, advice, _ := s.Slices()
-	if advice == nil || !reflect.DeepEqual(advice.Calibration, want) {
+	if _, advice, _ := s.Slices(); advice == nil || !reflect.DeepEqual(advice.Calibration, want) {
 		t.Errorf("%+v, want %+v", advice, want)
-	}
-	// It is worked out once, for pages and requests, until something happens.
-	s.model <- struct{}{} // without which nothing is
-	if again, err := s.Advice(t.Context()); again != advice {
-		t.Errorf("a request has other advice: %v, %v", again, err)
-	}
-	<-s.model
-	if _, _, err := s.Observe(t.Context(), Request{}, []float64{0.5, 0.5}, Measured{Y: 1}); err != nil {
-		t.Fatal(err)
-	}
-	asked, err := s.Advice(t.Context())
-	if err != nil || asked == nil || asked.Observations != 81 {
-		t.Errorf("advice after another value: %+v, %v", asked, err)
-	}
-	_, _, done = s.Slices()
-	<-done
-	if _, shown, _ := s.Slices(); shown != asked {
-		t.Error("a page has other advice than the request before")
 	}
 }

@@ -1,7 +1,6 @@
 package study
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -256,21 +255,21 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	if err != nil {
 		return nil, err
 	}
-	about, err := q.Options.Context.Context().Normal()
+	prior, h, err := m.priorFor(ctx, q)
 	if err != nil {
 		return nil, err
 	}
-	for _, text := range []string{q.Objective, q.Unit} {
-		if err := within("bytes of an objective's name or unit", len(text), maxText); err != nil {
-			return nil, err
-		}
-	}
-	prior, h, err := m.priorFor(ctx, q) // last, as what was learned is kept
+	about, err := q.Options.Context.Context().Normal()
 	if err != nil {
 		return nil, err
 	}
 	if prior != nil && about != nil {
 		opts = append(opts, cmbo.WithContext(about))
+	}
+	for _, text := range []string{q.Objective, q.Unit} {
+		if err := within("bytes of an objective's name or unit", len(text), maxText); err != nil {
+			return nil, err
+		}
 	}
 	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options,
 		q.Objective, q.Unit
@@ -307,13 +306,10 @@ func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, h
 		return nil, h, nil
 	}
 	var prior *cmbo.Prior
-	err := m.priors.hold(q.ID, ref)
-	if err == nil {
-		err = m.turns.Job(ctx, func() (err error) {
-			prior, h.priorOf, err = m.priors.suited(ctx, ref, q.Space)
-			return err
-		})
-	}
+	err := m.turns.Job(ctx, func() (err error) {
+		prior, h.priorOf, err = m.priors.suited(ctx, ref, q.Space)
+		return err
+	})
 	if errors.Is(err, ErrUnknownPrior) {
 		err = fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
 	}
@@ -330,9 +326,6 @@ func (m *Manager) SetPrior(ctx context.Context, id, ref string) (*Study, error) 
 	defer m.release(id)
 	old, err := m.Study(id)
 	if err != nil {
-		return nil, err
-	}
-	if err := m.priors.hold(id, ref); err != nil {
 		return nil, err
 	}
 	s, next := old, &run{}
@@ -387,7 +380,6 @@ func (m *Manager) reserve(ctx context.Context, id string) error {
 }
 
 func (m *Manager) release(id string) {
-	m.priors.release(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.creating[id])
@@ -440,49 +432,11 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrRemoved, err)
 	}
-	_ = disk.Remove(m.fs, m.markPath(id)) // one that is left goes when the ID is given again
+	_ = disk.RemoveMark(m.fs, m.markPath(id)) // one that is left goes when the ID is given again
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.studies, id)
 	return err
-}
-
-// DeletePrior removes the prior of a name or a digest for good, with all its names, which are free for others then. It
-// fails with a [PriorInUseError] while studies run with it. If it fails the prior is still there, unless the error is
-// [ErrRemoved]; what is left then of its names goes with another DeletePrior.
-func (m *Manager) DeletePrior(ref string) error {
-	return m.priors.remove(ref, func(digest string) (ids []string, err error) {
-		m.mu.Lock()
-		stopped := m.stopped
-		m.mu.Unlock()
-		if stopped {
-			return nil, ErrStopped
-		}
-		for _, s := range m.Studies() {
-			uses, err := m.runsWith(s, digest)
-			if err != nil {
-				return nil, err
-			}
-			if uses {
-				ids = append(ids, s.ID())
-			}
-		}
-		return ids, nil
-	})
-}
-
-// runsWith reports whether a study runs with the prior of a digest. Of one that could not be opened, or whose log may hold
-// a change that was not acknowledged, it does if the log names it anywhere.
-func (m *Manager) runsWith(s *Study, digest string) (bool, error) {
-	if s.damaged == nil && s.settled() == nil {
-		of, _ := s.Prior()
-		return of == digest, nil
-	}
-	b, err := disk.ReadFile(m.fs, m.path(s.ID()))
-	if errors.Is(err, disk.ErrMissing) { // it was deleted meanwhile
-		return false, nil
-	}
-	return bytes.Contains(b, []byte(digest)), err
 }
 
 // Expire ends the open trials of all studies whose deadline, in milliseconds since

@@ -39,11 +39,9 @@ type Study struct {
 	// Each guards a record, of the request under way.
 	model, gate     chan struct{}
 	asking, telling *record
-	yield           atomic.Pointer[context.CancelFunc] // has a page let go of the model, nil while none has it: see aside
 
 	current atomic.Pointer[run] // changed by a holder of both
 	gone    error               // why the study takes no requests any more; set by a holder of both
-	deleted chan struct{}       // closed once it was
 
 	logging sync.Mutex // held while log is used
 	log     *disk.Log
@@ -79,14 +77,14 @@ func newStudy(h header, limits Limits, t *turns.Turns) *Study {
 	s.view.best = -1
 	s.view.replies = make(map[string]Reply)
 	s.view.running = make(map[string]bool)
-	s.view.news, s.deleted = make(chan struct{}), make(chan struct{})
+	s.view.news = make(chan struct{})
 	return s
 }
 
 // create makes the optimiser and the log of a new study.
 func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, prior *cmbo.Prior, opts []cmbo.Option) error {
 	// The mark of a study that had the ID before says nothing of this one.
-	if err := disk.Remove(fsys, mark); err != nil {
+	if err := disk.RemoveMark(fsys, mark); err != nil {
 		return err
 	}
 	begin := s.beginning(&record{Study: &s.header}, func(tx []byte) (err error) {
@@ -243,18 +241,6 @@ func (s *Study) enter(ctx context.Context, lock chan struct{}) error {
 	return nil
 }
 
-// claim waits for the model, which a page that has it lets go of.
-func (s *Study) claim(ctx context.Context) error {
-	s.interrupt()
-	return s.enter(ctx, s.model)
-}
-
-func (s *Study) interrupt() {
-	if end := s.yield.Load(); end != nil {
-		(*end)()
-	}
-}
-
 // compute runs f, which uses the model, when it is the study's turn.
 func (s *Study) compute(ctx context.Context, f func() error) error {
 	return s.turns.Run(ctx, &s.pace, f)
@@ -302,7 +288,7 @@ type Deadline struct {
 // Ask opens n trials, or as many as there are candidates left. Their deadline is asked for, if it is not nil,
 // when they are opened: the wait for the model and for the proposal is not the evaluation's.
 func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadline) (Reply, bool, error) {
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return Reply{}, false, err
 	}
 	defer func() { <-s.model }()
@@ -424,7 +410,7 @@ func (s *Study) TellStopped(ctx context.Context, q Request, trial int, outputs a
 
 // withModel makes a change of one trial for which the model is needed.
 func (s *Study) withModel(ctx context.Context, q Request, f func(tx *record) error) (Reply, bool, error) {
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return Reply{}, false, err
 	}
 	defer func() { <-s.model }()
@@ -456,7 +442,7 @@ func (s *Study) expire(ctx context.Context, now int64) error {
 // Observe adds a value at a point that was not proposed.
 func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured) (Reply, bool, error) {
 	// The optimiser has it wait for proposals, which others must not do with it.
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return Reply{}, false, err
 	}
 	defer func() { <-s.model }()
@@ -471,7 +457,7 @@ func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured)
 // Enqueue has a point proposed before the model's own. It returns the number of
 // points that wait.
 func (s *Study) Enqueue(ctx context.Context, q Request, x []float64) (Reply, bool, error) {
-	if err := s.claim(ctx); err != nil { // as for Observe
+	if err := s.enter(ctx, s.model); err != nil { // as for Observe
 		return Reply{}, false, err
 	}
 	defer func() { <-s.model }()
@@ -492,7 +478,7 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, err
 	}
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return nil, err
 	}
 	defer func() { <-s.model }()
@@ -519,48 +505,29 @@ func each(ctx context.Context, points [][]float64, ask func(x []float64) error) 
 	return nil
 }
 
-// interruptions are how often a part of what a page asks of the model is ended for a request that wants the model, and
-// begun again: once more than that it is worked through, lest it never be.
-const interruptions = 3
-
 // aside runs f, which uses the model, for nobody who waits for it: in a place among the jobs and with the model, of
 // which it holds neither while it waits for the other. So proposals wait for no job of somebody else, jobs wait for no
 // proposal, and it has no order to keep in which the two are taken. Where both always have a queue it may wait for long.
-// Its context ends, and f is run again, when a request wants the model, a few times.
-func (s *Study) aside(ctx context.Context, f func(ctx context.Context) error) error {
-	for runs := 0; ; {
+func (s *Study) aside(ctx context.Context, f func() error) error {
+	for {
 		if err := s.enter(ctx, s.model); err != nil {
 			return err
 		}
-		var ended error
-		part := func() error {
-			ctx, end := context.WithCancel(ctx)
-			defer end()
-			if runs++; runs <= interruptions {
-				s.yield.Store(&end)
-				defer s.yield.Store(nil)
-			}
-			err := f(ctx)
-			ended = ctx.Err()
+		ran, err := s.turns.TryJob(f)
+		<-s.model
+		if ran {
 			return err
 		}
-		ran, err := s.turns.TryJob(part)
-		<-s.model
-		if !ran {
-			err = s.turns.Job(ctx, func() error {
-				select {
-				case s.model <- struct{}{}:
-					defer func() { <-s.model }()
-					ran = true
-					return part()
-				default:
-					return nil
-				}
-			})
-		}
-		if err != nil && ended != nil && ctx.Err() == nil {
-			continue
-		}
+		err = s.turns.Job(ctx, func() error {
+			select {
+			case s.model <- struct{}{}:
+				defer func() { <-s.model }()
+				ran = true
+				return f()
+			default:
+				return nil
+			}
+		})
 		if ran || err != nil {
 			return err
 		}
@@ -570,7 +537,7 @@ func (s *Study) aside(ctx context.Context, f func(ctx context.Context) error) er
 // setPrior has the study go on with the prior of next, unless it does already: the log gets the beginning of another
 // journal, in one record, so that a kill leaves the one prior or the other. Requests that wait go on with the new one.
 func (s *Study) setPrior(ctx context.Context, next *run, parallel cmbo.Option) error {
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return err
 	}
 	defer func() { <-s.model }()
@@ -648,7 +615,6 @@ func (s *Study) stop(why error) error {
 	if s.damaged != nil {
 		return nil
 	}
-	s.interrupt()
 	s.model <- struct{}{}
 	defer func() { <-s.model }()
 	s.gate <- struct{}{}
@@ -678,7 +644,7 @@ func (s *Study) settle(ctx context.Context) error {
 // remove removes the study's log for good. The study may be gone although the
 // removal could not be made to last.
 func (s *Study) remove(ctx context.Context) (gone bool, err error) {
-	if err := s.claim(ctx); err != nil {
+	if err := s.enter(ctx, s.model); err != nil {
 		return false, err
 	}
 	defer func() { <-s.model }()
@@ -692,13 +658,9 @@ func (s *Study) remove(ctx context.Context) (gone bool, err error) {
 	err = s.log.Remove()
 	if s.log.Closed() {
 		s.gone = ErrUnknownStudy
-		close(s.deleted)
 	}
 	return s.log.Closed(), err
 }
-
-// Deleted returns a channel that is closed when the study is deleted.
-func (s *Study) Deleted() <-chan struct{} { return s.deleted }
 
 // ID returns the study's name.
 func (s *Study) ID() string { return s.header.ID }

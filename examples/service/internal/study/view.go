@@ -351,13 +351,9 @@ type Summary struct {
 
 // Summary returns the study in numbers.
 func (s *Study) Summary() Summary {
-	s.view.mu.RLock()
-	defer s.view.mu.RUnlock()
-	return s.view.summary()
-}
-
-// summary is the view in numbers. A lock is held.
-func (v *view) summary() Summary {
+	v := &s.view
+	v.mu.RLock()
+	defer v.mu.RUnlock()
 	m := Summary{Counts: v.counts, Observations: len(v.observations), Enqueued: v.queue, BestIndex: v.best}
 	if v.best >= 0 {
 		best := v.observations[v.best]
@@ -395,21 +391,10 @@ func (s *Study) Trial(id int) (t Trial, ok bool) {
 	return v.trials[id-1], true
 }
 
-// A State is a study at one moment. Its slices are shared and must not be changed.
-type State struct {
-	Summary
-	Values []Observation // told and observed, in that order
-	Trials []Trial
-	Events []api.Event
-}
-
-// State returns the study as it is.
-func (s *Study) State() *State {
+// Observations returns what was told and observed, in that order.
+func (s *Study) Observations() []Observation {
 	v := &s.view
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return &State{Summary: v.summary(), Values: v.observations, Trials: slices.Clone(v.trials), Events: v.history}
+	return append([]Observation(nil), v.observations...)
 }
-
-// Newest returns the newest trials, n at most.
-func (s *State) Newest(n int) []Trial { return s.Trials[max(0, len(s.Trials)-n):] }
