@@ -247,7 +247,8 @@ func (o *draft) spent() (spent float64, err error) {
 	var known, missing float64
 	var begun []int // trials with which others go on, whose known cost is theirs
 	for i, t := range o.h.Trials {
-		if _, parts := o.h.Parts(i + 1); told == nil && t.Status != runlog.Cancelled {
+		if told == nil && t.Status != runlog.Cancelled {
+			_, parts := o.h.Parts(i + 1)
 			begun = append(begun, parts...)
 		}
 	}

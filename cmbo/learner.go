@@ -123,8 +123,9 @@ func (l *Learner) Shard() *Learner {
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
 		s.kept = new(keptTasks)
-		s.kept.known = maps.Clone(l.kept.known)
-		clear(s.kept.known)
+		if l.kept.known != nil {
+			s.kept.known = make(vocabulary)
+		}
 	}
 	if l.sums != nil {
 		s.sums = l.sums.again(l.sums.of)

@@ -62,9 +62,10 @@ type Settings struct {
 	// tasks': a trace, and a third of all.
 	Besides        []float64
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
-	// Outgrow is how many times the values of all past tasks are exceeded where a run's lengths, noise and hedge are its own,
-	// 0 for never. OwnFrom is the number of values from which on lengths and noise are, whatever the past, without a list of
-	// candidates and with one, on whose rows they bring nothing sooner: chosen on families and tables, see EVIDENCE.md.
+	// A run of more than Outgrow times the values of all past tasks has a hedge of its own, 0 for never. From OwnFrom values on
+	// it has lengths and noise of its own, without a list of candidates and with one, on whose rows they bring nothing sooner;
+	// where it outgrew its past before, it has them from there on, by another fit: see Run.fitOwn. Chosen on families and
+	// tables, see EVIDENCE.md.
 	Outgrow  float64
 	OwnFrom  [2]int
 	OwnSD    float64 // of the logarithms of these lengths and that noise around those before: as in gaussian.DefaultPriors
