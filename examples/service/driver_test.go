@@ -8,6 +8,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
@@ -56,9 +57,10 @@ type driver struct {
 	pending *twin.Op // sent with key, and not answered
 	sent    int      // requests to this study
 	old     string   // study to delete, if any
+	spare   int      // priors of its own that were kept and deleted, two steps for each
 	deleted []string // studies whose deletion was acknowledged
 
-	studies, done, lost, found int
+	studies, done, lost, found, priors int
 }
 
 // drive sends requests until the service does not answer any more.
@@ -76,6 +78,12 @@ func (d *driver) drive(t *testing.T, p *process) error {
 				return silent(err)
 			}
 			d.deleted, d.old = append(d.deleted, d.old), ""
+		}
+		if d.spare%2 == 1 || d.sent%16 == 8 { // by turns two priors that have one name
+			if err := d.keepOrDelete(t, c); err != nil {
+				return silent(err)
+			}
+			d.spare++
 		}
 		if d.twin == nil || d.sent > 60 && d.pending == nil {
 			if d.twin != nil {
@@ -101,9 +109,6 @@ func (d *driver) drive(t *testing.T, p *process) error {
 		}
 		if d.pending == nil {
 			op := d.twin.Next(d.rng)
-			if op.Kind == "observe" {
-				op.Noise = 0 // the client has no call for it
-			}
 			if n := len(d.kind.Priors()); n > 0 && d.rng.IntN(12) == 0 {
 				op = twin.Op{Kind: "prior", N: d.rng.IntN(n)}
 			}
@@ -117,6 +122,35 @@ func (d *driver) drive(t *testing.T, p *process) error {
 		d.sent++
 		d.done++
 	}
+}
+
+// keepOrDelete keeps a prior under the driver's name, which is free once the one before was deleted, or deletes it.
+func (d *driver) keepOrDelete(t *testing.T, c *client.Client) error {
+	name := "of-" + d.kind.Name
+	if d.spare%2 == 0 {
+		x := float64(d.spare / 2 % 2)
+		task := api.Task{ID: name, X: []api.Row{{x}, {0.5}}, Y: api.Row{1, 2}}
+		points := 2
+		space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+		if err == nil {
+			_, err = c.LearnPrior(t.Context(), &api.NewPrior{Name: name, Space: space, Learn: api.Learn{Tasks: []api.Task{task}, IndexPoints: &points}})
+		}
+		return err
+	}
+	if err := c.DeletePrior(t.Context(), name); err != nil && client.Code(err) != "unknown_prior" {
+		return err
+	}
+	d.priors++
+	_, err := c.Prior(t.Context(), name)
+	switch client.Code(err) {
+	case "unknown_prior":
+		return nil
+	case "":
+		if err == nil {
+			err = errDiffers("there is a prior that was deleted, " + name)
+		}
+	}
+	return err
 }
 
 // errDiffers is a finding of the test; other errors are the service's silence.
@@ -165,7 +199,11 @@ func call(t *testing.T, c *client.Client, study string, op twin.Op) (opened []ap
 	case "cancel":
 		return nil, c.Cancel(ctx, study, op.Trial)
 	case "observe":
-		_, err = c.Observe(ctx, study, op.X, op.Y)
+		o := &api.Observe{Point: api.Point{X: op.X}, Y: &op.Y}
+		if op.Noise > 0 {
+			o.NoiseVariance = &op.Noise
+		}
+		_, err = c.ObserveWith(ctx, study, o)
 		return nil, err
 	case "prior":
 		_, err = c.SetPrior(ctx, study, pastName(op.N))

@@ -84,7 +84,7 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	flags.BoolVar(&o.logJSON, "log-json", false, "write the log as JSON lines")
 	flags.TextVar(&o.logLevel, "log-level",
 		slog.LevelInfo, "least `level` of what is logged: debug has requests that only read, too")
-	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names")
+	flags.StringVar(&o.priors, "priors", "", "`directory` of encoded priors, *.prior, to take over under their file names at each start")
 	l := &o.limits
 	numbers := []struct {
 		value *int
@@ -338,7 +338,11 @@ func importPriors(ctx context.Context, m *study.Manager, dir string) error {
 		if err != nil {
 			return err
 		}
-		if _, err := m.AddPrior(ctx, id, b); err != nil {
+		_, err = m.AddPrior(ctx, id, b)
+		if errors.Is(err, study.ErrNameTaken) {
+			err = fmt.Errorf("%w, kept in -dir: rename the file, or start without it and DELETE /v1/priors/%s", err, id)
+		}
+		if err != nil {
 			return fmt.Errorf("%s: %w", file, err)
 		}
 	}

@@ -4,6 +4,7 @@ package main
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -20,6 +21,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/client"
 	"github.com/gocmbo/cmbo/examples/service/internal/disk"
 	"github.com/gocmbo/cmbo/examples/service/internal/twin"
@@ -265,6 +267,46 @@ func TestFlags(t *testing.T) {
 	if err != nil || o.token != "0123456789abcdef" || len(o.hosts) != 2 {
 		t.Errorf("%+v, %v", o, err)
 	}
+}
+
+// Priors of a folder are taken over at each start, and the name of another prior stops one: it says what to do then.
+func TestPriorsFolder(t *testing.T) {
+	dir, folder := t.TempDir(), t.TempDir()
+	k := twin.Kinds(t)[2]
+	put := func(prior *cmbo.Prior) {
+		t.Helper()
+		var b bytes.Buffer
+		err := prior.Encode(&b)
+		if err == nil {
+			err = os.WriteFile(filepath.Join(folder, "past.prior"), b.Bytes(), 0o600)
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	put(k.Prior)
+	for range 2 { // deleted, it is there again
+		p := start(t, dir, "-priors", folder)
+		if err := p.client(nil).DeletePrior(t.Context(), "past"); err != nil {
+			t.Fatal(err)
+		}
+		p.kill()
+	}
+	start(t, dir, "-priors", folder).kill()
+	put(k.Other)
+	p, err := launch(dir, 0, "-priors", folder)
+	if err == nil {
+		p.kill()
+	}
+	if want := "another prior, kept in -dir: rename the file, or start without it and DELETE /v1/priors/past\n"; err == nil || !strings.HasSuffix(err.Error(), want) {
+		t.Fatalf("the name stands for two priors: %v", err)
+	}
+	p = start(t, dir)
+	if err := p.client(nil).DeletePrior(t.Context(), "past"); err != nil {
+		t.Fatal(err)
+	}
+	p.kill()
+	start(t, dir, "-priors", folder)
 }
 
 // A probe finds the service at the address that it listens on.

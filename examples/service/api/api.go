@@ -798,4 +798,6 @@ type Where struct {
 	Trial  int      `json:"trial,omitempty"`
 	Status string   `json:"status,omitempty"` // of the trial
 	Limit  int      `json:"limit,omitempty"`
+	// Studies are those that run with a prior.
+	Studies []string `json:"studies,omitempty"`
 }

@@ -96,7 +96,7 @@ func (c *Client) call(ctx context.Context, method, path string, body, reply any)
 	wait := firstWait
 	for again := false; ; again = true {
 		err := c.send(ctx, method, path, key, kind, content, reply)
-		if again && method == http.MethodDelete && Code(err) == "unknown_study" {
+		if code := Code(err); again && method == http.MethodDelete && (code == "unknown_study" || code == "unknown_prior") {
 			return nil // it was deleted before, and the answer was lost
 		}
 		if n--; err == nil || n == 0 || !passing(err) || ctx.Err() != nil {
@@ -273,8 +273,13 @@ func (c *Client) TellStoppedWith(ctx context.Context, id string, trial int, stop
 // Observe adds a value at a point that was not proposed and returns the number
 // of observations.
 func (c *Client) Observe(ctx context.Context, id string, x []float64, y float64) (int, error) {
+	return c.ObserveWith(ctx, id, &api.Observe{Point: api.Point{X: x}, Y: &y})
+}
+
+// ObserveWith adds all that was measured at such a point.
+func (c *Client) ObserveWith(ctx context.Context, id string, o *api.Observe) (int, error) {
 	var out api.Observed
-	err := c.call(ctx, http.MethodPost, studyPath(id, "/observe"), api.Observe{Point: api.Point{X: x}, Y: &y}, &out)
+	err := c.call(ctx, http.MethodPost, studyPath(id, "/observe"), o, &out)
 	return out.Observations, err
 }
 
@@ -361,10 +366,23 @@ func (c *Client) Check(ctx context.Context, q *api.Check) (*api.CheckReport, err
 	return out, c.call(ctx, http.MethodPost, "/v1/check", q, out)
 }
 
-// PutPrior gives the service an encoded prior, under a name for good.
+// PutPrior gives the service an encoded prior, under a name that stands for it until it is deleted.
 func (c *Client) PutPrior(ctx context.Context, name string, encoded []byte) (*api.Prior, error) {
 	out := new(api.Prior)
 	return out, c.call(ctx, http.MethodPut, "/v1/priors/"+url.PathEscape(name), encoded, out)
+}
+
+// Priors lists all priors.
+func (c *Client) Priors(ctx context.Context) ([]api.Prior, error) {
+	var out api.Priors
+	err := c.call(ctx, http.MethodGet, "/v1/priors", nil, &out)
+	return out.Priors, err
+}
+
+// DeletePrior removes the prior of a name or a digest for good, with all its names. It is refused with the code
+// "prior_in_use" while studies run with it, which Where of the [Error] names.
+func (c *Client) DeletePrior(ctx context.Context, ref string) error {
+	return c.call(ctx, http.MethodDelete, "/v1/priors/"+url.PathEscape(ref), nil, nil)
 }
 
 // Prior describes the prior of a name or a digest.

@@ -184,10 +184,15 @@ func writeSynced(fsys FS, name string, content []byte) error {
 	return err
 }
 
-// Remove removes a file and makes that last.
+// Remove removes a file, if it is there, and makes that last: also where one that was removed before could still come
+// back.
 func Remove(fsys FS, name string) error {
-	if err := fsys.Remove(name); err != nil {
-		return failure(err)
+	_, err := fsys.Size(name)
+	if err == nil {
+		err = fsys.Remove(name)
+	}
+	if failed := failure(err); failed != nil && !errors.Is(failed, ErrMissing) {
+		return failed
 	}
 	return failure(fsys.SyncDir(filepath.Dir(name)))
 }

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 )
 
 // A Mark is a small value in a file of its own, which says how far a log went: what is
@@ -97,17 +96,4 @@ func (m *Mark) Close() error {
 	err := m.file.Close()
 	m.file = nil
 	return failure(err)
-}
-
-// RemoveMark removes a mark, if there is one, and makes that last: also where one that was removed before could still
-// come back.
-func RemoveMark(fsys FS, path string) error {
-	_, err := fsys.Size(path)
-	if err == nil {
-		err = fsys.Remove(path)
-	}
-	if failed := failure(err); failed != nil && !errors.Is(failed, ErrMissing) {
-		return failed
-	}
-	return failure(fsys.SyncDir(filepath.Dir(path)))
 }

@@ -63,7 +63,7 @@ func TestMark(t *testing.T) {
 		t.Error(err)
 	}
 	for range 2 {
-		if err := disk.RemoveMark(disk.OS, path); err != nil {
+		if err := disk.Remove(disk.OS, path); err != nil {
 			t.Error(err)
 		}
 	}

@@ -86,7 +86,9 @@ func TestPagesHoldUpNobody(t *testing.T) {
 	}
 	<-done
 	ask("nothing happens")
-	s.model <- struct{}{} // as a proposal that is being computed
+	if err := s.model.take(ctx); err != nil { // as a proposal that is being computed
+		t.Fatal(err)
+	}
 	if _, _, done = s.Slices(); !running(done) {
 		t.Fatal("the page did not wait for the model")
 	}
@@ -97,8 +99,96 @@ func TestPagesHoldUpNobody(t *testing.T) {
 		t.Error("a job waits for a proposal of a study whose page is looked at")
 	}
 	close(end)
-	<-s.model
+	s.model.release()
 	<-done
+}
+
+// A part of what a page asks of the model lets a request by that wants the model, and is begun again, a few times.
+func TestPagesLetBy(t *testing.T) {
+	m, err := Open(Config{Dir: t.TempDir(), Limits: DefaultLimits()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	s, _, err := m.Create(ctx, "f", &api.NewStudy{ID: "s", Space: space})
+	if err != nil {
+		t.Fatal(err)
+	}
+	began, end, done := make(chan struct{}), make(chan struct{}), make(chan error)
+	go func() {
+		done <- s.aside(ctx, func(ctx context.Context) error {
+			began <- struct{}{}
+			select {
+			case <-ctx.Done():
+				return ctx.Err()
+			case <-end:
+				return nil
+			}
+		})
+	}()
+	ask := func() error {
+		ctx, cancel := context.WithTimeout(ctx, 10*time.Second)
+		defer cancel()
+		_, _, err := s.Ask(ctx, Request{}, 1, nil)
+		return err
+	}
+	for range interruptions {
+		<-began
+		if err := ask(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	<-began
+	asked := make(chan error)
+	go func() { asked <- ask() }()
+	select {
+	case err := <-asked:
+		t.Errorf("a request was let by once more: %v", err)
+	case err := <-done:
+		t.Errorf("the part ended: %v", err)
+	case <-time.After(50 * time.Millisecond):
+		close(end)
+		if err := errors.Join(<-done, <-asked); err != nil {
+			t.Error(err)
+		}
+	}
+	// It is not begun while a request waits that came after it, before which it gets the model.
+	if !s.tryModel() {
+		t.Fatal("something has the model")
+	}
+	opened := s.Summary().Counts.Open
+	go func() {
+		done <- s.aside(ctx, func(context.Context) error {
+			if n := s.Summary().Counts.Open - opened; n != 1 {
+				t.Errorf("begun after %d of the proposals asked for", n)
+			}
+			return nil
+		})
+	}()
+	waiting(t, &s.model, 1)
+	go func() { asked <- ask() }()
+	waiting(t, &s.model, 2)
+	s.model.release()
+	if err := errors.Join(<-asked, <-done); err != nil {
+		t.Error(err)
+	}
+	// The service ends in the midst of one.
+	began, end = make(chan struct{}), nil
+	go func() {
+		done <- s.aside(ctx, func(ctx context.Context) error { close(began); <-ctx.Done(); return ctx.Err() })
+	}()
+	<-began
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	if err := <-done; !errors.Is(err, ErrStopped) {
+		t.Error(err)
+	}
 }
 
 // How well the values were foretold takes a fit for each of them: a page has the model for a while at a time, with what
@@ -144,18 +234,42 @@ func TestPagesForetell(t *testing.T) {
 	_, _, done := s.Slices()
 	got := 0 // how often somebody else had the model
 	for waits := true; waits; got++ {
+		if err := s.model.takeAside(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(time.Millisecond) // until the page is in the queue
+		s.model.release()
 		select {
-		case s.model <- struct{}{}:
-			time.Sleep(time.Millisecond) // until the page is in the queue
-			<-s.model
 		case <-done:
 			waits = false
+		default:
 		}
 	}
 	if got < 20 { // without whiles it is a dozen: five parts of the advice, two parameters
 		t.Errorf("the page let go of the model %d times", got)
 	}
-	if _, advice, _ := s.Slices(); advice == nil || !reflect.DeepEqual(advice.Calibration, want) {
+	_, advice, _ := s.Slices()
+	if advice == nil || !reflect.DeepEqual(advice.Calibration, want) {
 		t.Errorf("%+v, want %+v", advice, want)
+	}
+	// It is worked out once, for pages and requests, until something happens.
+	if !s.tryModel() { // without which nothing is
+		t.Fatal("something has the model")
+	}
+	if again, err := s.Advice(t.Context()); again != advice {
+		t.Errorf("a request has other advice: %v, %v", again, err)
+	}
+	s.model.release()
+	if _, _, err := s.Observe(t.Context(), Request{}, []float64{0.5, 0.5}, Measured{Y: 1}); err != nil {
+		t.Fatal(err)
+	}
+	asked, err := s.Advice(t.Context())
+	if err != nil || asked == nil || asked.Observations != 81 {
+		t.Errorf("advice after another value: %+v, %v", asked, err)
+	}
+	_, _, done = s.Slices()
+	<-done
+	if _, shown, _ := s.Slices(); shown != asked {
+		t.Error("a page has other advice than the request before")
 	}
 }

@@ -6,8 +6,8 @@
 //	lock                  held by the process that works there
 //	studies/<id>.log      one study, see below
 //	marks/<id>.mark       how far that was acknowledged, a cmbo.JournalMark and which journal it is of
-//	priors/<digest>.prior an encoded cmbo.Prior, never changed
-//	names/<name>.name     the digest that a name stands for, never changed
+//	priors/<digest>.prior an encoded cmbo.Prior, never changed until it is removed
+//	names/<name>.name     the digest that a name stands for, likewise
 //
 // A [Study] is one optimiser and its log, a [disk.Log]. Each transaction of it is
 // what one request did: the lines that the optimiser's journal got (see

@@ -3,6 +3,7 @@ package study
 import (
 	"errors"
 	"fmt"
+	"strings"
 )
 
 // Errors of the package, besides those of cmbo and disk, which pass through.
@@ -17,12 +18,12 @@ var (
 	ErrKey = errors.New("a request's key has 1 to 64 characters of A-Z, a-z, 0-9, _, . and -")
 	// ErrKeyReused: a key was used before by another request.
 	ErrKeyReused = errors.New("another request had this key")
-	// ErrRemoved: a study was deleted, but may be back after a power failure.
-	ErrRemoved = errors.New("the study is gone, but the disk failed to make that last")
+	// ErrRemoved: a study or a prior was deleted, but may be back after a power failure.
+	ErrRemoved = errors.New("it is gone, but the disk failed to make that last")
 	// ErrUnknownPrior: there is no prior of that name or digest.
 	ErrUnknownPrior = errors.New("there is no such prior")
 	// ErrNameTaken: the name stands for another prior.
-	ErrNameTaken = errors.New("the name stands for another prior, for good")
+	ErrNameTaken = errors.New("the name stands for another prior")
 	// ErrOtherVersion: another version of the service stored what this one does not read.
 	ErrOtherVersion = errors.New("another version of the service stored it")
 	// ErrRequest: a request contradicts itself or lacks something.
@@ -44,6 +45,19 @@ func (e *LimitError) Error() string {
 		return fmt.Sprintf("no more than %d %s are kept", e.Limit, e.What)
 	}
 	return fmt.Sprintf("no more than %d %s are taken", e.Limit, e.What)
+}
+
+// A PriorInUseError says which studies run with a prior that was to be deleted.
+type PriorInUseError struct{ Studies []string }
+
+// Error names the first of them.
+func (e *PriorInUseError) Error() string {
+	const shown = 10
+	ids := strings.Join(e.Studies[:min(shown, len(e.Studies))], ", ")
+	if n := len(e.Studies) - shown; n > 0 {
+		ids += fmt.Sprintf(" and %d more", n)
+	}
+	return "studies run with the prior, delete them or give them another one first: " + ids
 }
 
 // validName reports whether s can name a study or a prior, and a file: lower

@@ -284,3 +284,76 @@ func TestDeleteFaults(t *testing.T) {
 		t.Errorf("the study was deleted %d times", gone)
 	}
 }
+
+// The removal of a prior can fail, or be killed, at any operation, and the power may fail then: the prior is there with its
+// names, or it is gone, and the same request again has its names free for another. What was acknowledged lasts.
+func TestDeletePriorFaults(t *testing.T) {
+	rng := twin.RNG(t)
+	k := twin.Kinds(t)[2]
+	var left, lasts int
+	for _, killed := range []bool{false, true} {
+		for n, more := 1, true; more; n++ {
+			for range 4 {
+				fsys := disktest.New(rng)
+				config := study.Config{Dir: "d", FS: fsys}
+				m := open(t, config)
+				_, w := create(t, m, "s", k)
+				for _, name := range []string{"a", "b"} {
+					if _, err := m.AddPrior(t.Context(), name, encode(t, k.Other)); err != nil {
+						t.Fatal(err)
+					}
+				}
+				failed := false
+				fsys.Fault(func(i int, op string) error {
+					if i == n || killed && i > n {
+						failed = true
+						return syscall.EIO
+					}
+					return nil
+				})
+				err := m.DeletePrior("a")
+				more = failed
+				fsys.Fault(nil)
+				if (err == nil) != !failed || err != nil && !storage(err) {
+					t.Fatalf("operation %d: %v", n, err)
+				}
+				_, there := m.Prior(t.Context(), "b")
+				if gone := errors.Is(there, study.ErrUnknownPrior); there != nil && !gone || gone != (err == nil || errors.Is(err, study.ErrRemoved)) {
+					t.Fatalf("operation %d: the removal: %v, and then: %v", n, err, there)
+				}
+				if rng.IntN(2) == 0 {
+					fsys.Kill()
+				}
+				if rng.IntN(3) > 0 {
+					fsys.PowerFailure()
+				}
+				m = open(t, config)
+				switch _, there := m.Prior(t.Context(), "b"); {
+				case there == nil && err == nil:
+					t.Fatalf("operation %d: a prior is back whose removal was acknowledged", n)
+				case there == nil:
+					left++
+				case !errors.Is(there, study.ErrUnknownPrior):
+					t.Fatalf("operation %d: %v", n, there)
+				case err == nil:
+					lasts++
+				}
+				if again := m.DeletePrior("a"); again != nil && !errors.Is(again, study.ErrUnknownPrior) {
+					t.Fatalf("operation %d, again: %v", n, again)
+				}
+				fsys.PowerFailure()
+				m = open(t, config)
+				for _, name := range []string{"a", "b"} {
+					if _, err := m.AddPrior(t.Context(), name, encode(t, learnOther(t))); err != nil {
+						t.Fatalf("operation %d: the name %s is not free: %v", n, name, err)
+					}
+				}
+				same(t, study1(t, m), w, twin.Op{Kind: "ask", N: 1})
+			}
+		}
+	}
+	t.Logf("the prior was left %d times and its removal lasted %d times", left, lasts)
+	if left < 4 || lasts < 4 {
+		t.Error("the test does not try much")
+	}
+}

@@ -27,7 +27,11 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	digest, files, err := m.learn(ctx, space, &q.Learn, q.Name)
+	prior, files, err := m.learn(ctx, space, &q.Learn)
+	if err != nil {
+		return PriorInfo{}, err
+	}
+	digest, err := m.priors.put(prior, q.Name)
 	if err != nil {
 		return PriorInfo{}, err
 	}
@@ -36,27 +40,22 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	return p, err
 }
 
-// learn learns a prior over a space and keeps it, under a name if that is not empty.
-func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn,
-	name string) (string, []api.FileReport, error) {
+// learn learns a prior over a space.
+func (m *Manager) learn(ctx context.Context, space *cmbo.Space, q *api.Learn) (*cmbo.Prior, []api.FileReport, error) {
 	opts, err := learnOptions(q, &m.limits)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	space, tasks, files, err := m.past(ctx, space, q)
 	if err != nil {
-		return "", nil, err
+		return nil, nil, err
 	}
 	var prior *cmbo.Prior
 	err = m.turns.Job(ctx, func() error {
 		prior, err = cmbo.Learn(ctx, space, tasks, opts...)
 		return err
 	})
-	if err != nil {
-		return "", nil, err
-	}
-	digest, err := m.priors.put(prior, name)
-	return digest, files, err
+	return prior, files, err
 }
 
 // past collects the tasks that a request names, within the limits, and their space.

@@ -1,6 +1,7 @@
 package study
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -255,21 +256,21 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	if err != nil {
 		return nil, err
 	}
-	prior, h, err := m.priorFor(ctx, q)
-	if err != nil {
-		return nil, err
-	}
 	about, err := q.Options.Context.Context().Normal()
 	if err != nil {
 		return nil, err
-	}
-	if prior != nil && about != nil {
-		opts = append(opts, cmbo.WithContext(about))
 	}
 	for _, text := range []string{q.Objective, q.Unit} {
 		if err := within("bytes of an objective's name or unit", len(text), maxText); err != nil {
 			return nil, err
 		}
+	}
+	prior, h, keep, err := m.priorFor(ctx, q) // last, as it may take long
+	if err != nil {
+		return nil, err
+	}
+	if prior != nil && about != nil {
+		opts = append(opts, cmbo.WithContext(about))
 	}
 	h.ID, h.Request, h.Optimum, h.Options, h.Objective, h.Unit = q.ID, fingerprint, q.Optimum, q.Options,
 		q.Objective, q.Unit
@@ -279,41 +280,63 @@ func (m *Manager) make(ctx context.Context, fingerprint string, q *api.NewStudy)
 	if prior != nil {
 		opts = append(opts, cmbo.WithPrior(prior))
 	}
-	err = m.turns.Job(ctx, func() error { return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, prior, opts) })
+	err = m.turns.Job(ctx, func() error {
+		return s.create(m.fs, m.path(q.ID), m.markPath(q.ID), q.Space, prior, keep, opts)
+	})
 	if err != nil {
 		return nil, err
 	}
 	return s, nil
 }
 
-// priorFor finds or makes the prior that a new study asks for, nil if it asks
-// for none.
-func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (*cmbo.Prior, header, error) {
-	var h header
-	ref := q.Prior
+// priorFor finds or learns the prior that a new study asks for, nil if it asks for none, and returns a function that
+// keeps it, for when nothing but the disk can refuse the study any more.
+func (m *Manager) priorFor(ctx context.Context, q *api.NewStudy) (prior *cmbo.Prior, h header, keep func() error,
+	err error) {
+	keep = func() error { return nil }
 	switch {
 	case q.Prior != "" && q.Learn != nil:
-		return nil, h, fmt.Errorf("%w: both prior and learn", ErrRequest)
+		return nil, h, nil, fmt.Errorf("%w: both prior and learn", ErrRequest)
 	case q.Learn != nil:
 		params, err := cmbo.NewSpace(q.Space.Params()...)
 		if err != nil {
-			return nil, h, err
+			return nil, h, nil, err
 		}
-		if ref, _, err = m.learn(ctx, params, q.Learn, ""); err != nil {
-			return nil, h, err
+		learned, _, err := m.learn(ctx, params, q.Learn)
+		if err != nil {
+			return nil, h, nil, err
 		}
+		if h.Prior, err = learned.Digest(); err != nil {
+			return nil, h, nil, err
+		}
+		_ = m.priors.hold(q.ID, h.Prior) // there may be none yet
+		err = m.turns.Job(ctx, func() (err error) {
+			// Studies whose priors are the same share one.
+			learned, err = m.priors.once(ctx, h.Prior, func() (*cmbo.Prior, error) { return learned, nil })
+			if err == nil {
+				prior, err = m.priors.forSpace(ctx, learned, h.Prior, q.Space)
+			}
+			return err
+		})
+		keep = func() error {
+			_, err := m.priors.put(learned, "")
+			return err
+		}
+		return prior, h, keep, err
 	case q.Prior == "":
-		return nil, h, nil
+		return nil, h, keep, nil
 	}
-	var prior *cmbo.Prior
-	err := m.turns.Job(ctx, func() (err error) {
-		prior, h.priorOf, err = m.priors.suited(ctx, ref, q.Space)
-		return err
-	})
+	err = m.priors.hold(q.ID, q.Prior)
+	if err == nil {
+		err = m.turns.Job(ctx, func() (err error) {
+			prior, h.priorOf, err = m.priors.suited(ctx, q.Prior, q.Space)
+			return err
+		})
+	}
 	if errors.Is(err, ErrUnknownPrior) {
-		err = fmt.Errorf("%w: prior %q: %v", ErrRequest, ref, err)
+		err = fmt.Errorf("%w: prior %q: %v", ErrRequest, q.Prior, err)
 	}
-	return prior, h, err
+	return prior, h, keep, err
 }
 
 // SetPrior has a study go on with the prior of a name or a digest, also one that could not be opened because that which it
@@ -326,6 +349,9 @@ func (m *Manager) SetPrior(ctx context.Context, id, ref string) (*Study, error) 
 	defer m.release(id)
 	old, err := m.Study(id)
 	if err != nil {
+		return nil, err
+	}
+	if err := m.priors.hold(id, ref); err != nil {
 		return nil, err
 	}
 	s, next := old, &run{}
@@ -380,6 +406,7 @@ func (m *Manager) reserve(ctx context.Context, id string) error {
 }
 
 func (m *Manager) release(id string) {
+	m.priors.release(id)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	close(m.creating[id])
@@ -432,11 +459,49 @@ func (m *Manager) Delete(ctx context.Context, id string) error {
 	if err != nil {
 		err = fmt.Errorf("%w: %w", ErrRemoved, err)
 	}
-	_ = disk.RemoveMark(m.fs, m.markPath(id)) // one that is left goes when the ID is given again
+	_ = disk.Remove(m.fs, m.markPath(id)) // one that is left goes when the ID is given again
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	delete(m.studies, id)
 	return err
+}
+
+// DeletePrior removes the prior of a name or a digest for good, with all its names, which are free for others then. It
+// fails with a [PriorInUseError] while studies run with it. If it fails the prior is still there, unless the error is
+// [ErrRemoved]; what is left then of its names goes with another DeletePrior.
+func (m *Manager) DeletePrior(ref string) error {
+	return m.priors.remove(ref, func(digest string) (ids []string, err error) {
+		m.mu.Lock()
+		stopped := m.stopped
+		m.mu.Unlock()
+		if stopped {
+			return nil, ErrStopped
+		}
+		for _, s := range m.Studies() {
+			uses, err := m.runsWith(s, digest)
+			if err != nil {
+				return nil, err
+			}
+			if uses {
+				ids = append(ids, s.ID())
+			}
+		}
+		return ids, nil
+	})
+}
+
+// runsWith reports whether a study runs with the prior of a digest. Of one that could not be opened, or whose log may hold
+// a change that was not acknowledged, it does if the log names it anywhere.
+func (m *Manager) runsWith(s *Study, digest string) (bool, error) {
+	if s.damaged == nil && s.settled() == nil {
+		of, _ := s.Prior()
+		return of == digest, nil
+	}
+	b, err := disk.ReadFile(m.fs, m.path(s.ID()))
+	if errors.Is(err, disk.ErrMissing) { // it was deleted meanwhile
+		return false, nil
+	}
+	return bytes.Contains(b, []byte(digest)), err
 }
 
 // Expire ends the open trials of all studies whose deadline, in milliseconds since

@@ -136,7 +136,7 @@ func TestConcurrentClients(t *testing.T) {
 				asked[i][name] = true
 				s.Summary()
 				s.Trials("", 0, 10)
-				s.Observations()
+				s.State()
 				y := float64(i*rounds + j)
 				if _, _, err := do(t.Context(), s, "", twin.Op{Kind: "tell", Trial: trials[0].ID, Y: y}); err != nil {
 					t.Error(err)

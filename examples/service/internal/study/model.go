@@ -74,8 +74,28 @@ type sliceCache struct {
 	mu      sync.Mutex
 	newest  []Slice
 	advice  *Advice
-	version int // of the view they are of
+	version int // of the view that the slices are of
+	advised int // of the view that the advice is of
 	busy    bool
+}
+
+// known returns the advice if it is of a version of the view.
+func (c *sliceCache) known(version int) *Advice {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.advised != version {
+		return nil
+	}
+	return c.advice
+}
+
+// keep keeps the advice of a version of the view.
+func (c *sliceCache) keep(a *Advice, version int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a != nil && version >= c.advised {
+		c.advice, c.advised = a, version
+	}
 }
 
 // Advice is what the model says of the run.
@@ -94,34 +114,39 @@ func (s *Study) Advice(ctx context.Context) (a *Advice, err error) {
 	if s.damaged != nil {
 		return nil, s.damaged
 	}
-	if len(s.model) > 0 {
+	version := s.view.version()
+	if a := s.slices.known(version); a != nil { // nothing has happened since
+		return a, nil
+	}
+	if !s.tryModel() {
 		return nil, nil
 	}
+	s.model.release() // foretold waits for it a while at a time
 	if err := s.foretold(ctx); err != nil {
 		return nil, err
 	}
-	select {
-	case s.model <- struct{}{}:
-		defer func() { <-s.model }()
-		err = s.compute(ctx, func() error {
-			a, err = s.advise(ctx, func(part func() error) error { return part() })
-			return err
-		})
-		return a, err
-	default:
+	if !s.tryModel() {
 		return nil, nil
 	}
+	defer s.model.release()
+	version = s.view.version()
+	err = s.compute(ctx, func() error {
+		a, err = s.advise(func(part func(context.Context) error) error { return part(ctx) })
+		return err
+	})
+	s.slices.keep(a, version)
+	return a, err
 }
 
 // advise asks the model in parts, each of which run runs when the model is the caller's.
-func (s *Study) advise(ctx context.Context, run func(part func() error) error) (*Advice, error) {
+func (s *Study) advise(run func(part func(context.Context) error) error) (*Advice, error) {
 	a := new(Advice)
-	for _, part := range []func() error{
-		func() (err error) { a.Transfer, err = s.opt().Transfer(ctx); return err },
-		func() (err error) { a.Calibration, err = s.opt().Calibration(ctx); return err },
-		func() (err error) { a.Outlook, err = s.opt().Outlook(ctx); return err },
-		func() (err error) { a.Recommended, err = s.opt().Recommend(ctx); return err },
-		func() (err error) { a.Importance, err = s.opt().Importance(ctx); return err },
+	for _, part := range []func(context.Context) error{
+		func(ctx context.Context) (err error) { a.Transfer, err = s.opt().Transfer(ctx); return err },
+		func(ctx context.Context) (err error) { a.Calibration, err = s.opt().Calibration(ctx); return err },
+		func(ctx context.Context) (err error) { a.Outlook, err = s.opt().Outlook(ctx); return err },
+		func(ctx context.Context) (err error) { a.Recommended, err = s.opt().Recommend(ctx); return err },
+		func(ctx context.Context) (err error) { a.Importance, err = s.opt().Importance(ctx); return err },
 	} {
 		if err := run(part); err != nil {
 			return nil, err
@@ -147,11 +172,14 @@ func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) 
 	c.busy = true
 	go func() {
 		defer close(closed)
-		made, advice, err := s.makeSlices()
+		made, advice, err := s.makeSlices(version)
+		if err == nil {
+			c.keep(advice, version)
+		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		if c.busy = false; err == nil {
-			c.newest, c.advice, c.version = made, advice, version
+			c.newest, c.version = made, version
 		}
 	}()
 	return c.newest, c.advice, closed
@@ -159,19 +187,21 @@ func (s *Study) Slices() (newest []Slice, advice *Advice, done <-chan struct{}) 
 
 // makeSlices asks the model, one part of the advice or one parameter at a time so
 // that proposals wait for no more than that, and for a while of the part that takes longest.
-func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
+func (s *Study) makeSlices(version int) (out []Slice, a *Advice, err error) {
 	m := s.Summary()
 	if m.Observations == 0 {
 		return nil, nil, nil
 	}
 	around, _ := s.opt().Best() // where no value holds the limits the one that comes nearest
 	ctx := context.Background()
-	if err := s.foretold(ctx); err != nil {
-		return nil, nil, err
-	}
-	a, err = s.advise(ctx, func(part func() error) error { return s.aside(ctx, part) })
-	if err != nil {
-		return nil, nil, err
+	if a = s.slices.known(version); a == nil {
+		if err := s.foretold(ctx); err != nil {
+			return nil, nil, err
+		}
+		a, err = s.advise(func(part func(context.Context) error) error { return s.aside(ctx, part) })
+		if err != nil {
+			return nil, nil, err
+		}
 	}
 	out = []Slice{}
 	for i, p := range s.Space().Params() {
@@ -185,7 +215,8 @@ func (s *Study) makeSlices() (out []Slice, a *Advice, err error) {
 			row[i] = x
 			points = append(points, row)
 		}
-		err := s.aside(ctx, func() error {
+		err := s.aside(ctx, func(ctx context.Context) error {
+			sl.Values = nil
 			return each(ctx, points, func(x []float64) error {
 				q, err := s.opt().Quantiles(x)
 				sl.Values = append(sl.Values, q)
@@ -208,7 +239,7 @@ var firstForetold = turns.FirstWhile
 func (s *Study) foretold(ctx context.Context) error {
 	whiles := turns.Whiles{Next: firstForetold}
 	for {
-		err := s.aside(ctx, func() error {
+		err := s.aside(ctx, func(ctx context.Context) error {
 			ctx, cancel := whiles.Context(ctx)
 			defer cancel()
 			_, err := s.opt().Calibration(ctx)

@@ -25,8 +25,8 @@ const (
 )
 
 // priors keeps priors by the digest of their content. It never changes one,
-// so a digest, and a name once it was given, mean the same for good. A
-// prior is decoded when a study first needs it, and shared from then on.
+// so a digest, and a name once it was given, mean the same until the prior is
+// removed. A prior is decoded when a study first needs it, and shared from then on.
 type priors struct {
 	fs     disk.FS
 	dir    string // of the files <digest>.prior
@@ -39,13 +39,14 @@ type priors struct {
 	cache  map[string]*cmbo.Prior              // by digest
 	lists  map[string]weak.Pointer[cmbo.Prior] // by digest and list of candidates, while a study has it
 	making map[string]chan struct{}            // by key of either: closed when that has ended
+	held   map[string]string                   // by ID of a study that is being made or given another prior: digest
 }
 
 func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error) {
 	p := &priors{
 		fs: fsys, dir: dir, names: names, limits: limits,
 		size: map[string]int{}, byName: map[string]string{}, cache: map[string]*cmbo.Prior{},
-		lists: map[string]weak.Pointer[cmbo.Prior]{}, making: map[string]chan struct{}{},
+		lists: map[string]weak.Pointer[cmbo.Prior]{}, making: map[string]chan struct{}{}, held: map[string]string{},
 	}
 	digests, err := disk.List(fsys, dir, priorSuffix)
 	if err != nil {
@@ -73,8 +74,10 @@ func openPriors(fsys disk.FS, dir, names string, limits Limits) (*priors, error)
 
 func (p *priors) file(digest string) string { return filepath.Join(p.dir, digest+priorSuffix) }
 
-// put keeps a prior, gives it a name, for good, if that is not empty, and returns its digest. A prior
-// stays once it is kept: one that is refused its name is not.
+func (p *priors) nameFile(name string) string { return filepath.Join(p.names, name+nameSuffix) }
+
+// put keeps a prior, gives it a name, if that is not empty, and returns its digest. One
+// that is refused its name is not kept.
 func (p *priors) put(prior *cmbo.Prior, name string) (string, error) {
 	if name != "" && !validName(name) {
 		return "", ErrName
@@ -113,7 +116,7 @@ func (p *priors) put(prior *cmbo.Prior, name string) (string, error) {
 		p.size[digest], p.cache[digest] = b.Len(), prior
 	}
 	if !bound {
-		if err := disk.WriteFile(p.fs, filepath.Join(p.names, name+nameSuffix), []byte(digest+"\n")); err != nil {
+		if err := disk.WriteFile(p.fs, p.nameFile(name), []byte(digest+"\n")); err != nil {
 			return "", err
 		}
 		p.byName[name] = digest
@@ -121,16 +124,96 @@ func (p *priors) put(prior *cmbo.Prior, name string) (string, error) {
 	return digest, nil
 }
 
-// resolve returns the digest that a name or a digest stands for. The lock is held.
+// resolve returns the digest that a name or a digest stands for, also where no prior of it is kept, as the error says
+// then. The lock is held.
 func (p *priors) resolve(ref string) (string, error) {
 	digest, ok := p.byName[ref]
 	if !ok {
 		digest = ref
 	}
 	if _, ok := p.size[digest]; !ok {
-		return "", ErrUnknownPrior
+		return digest, ErrUnknownPrior
 	}
 	return digest, nil
+}
+
+// hold keeps the prior of a name or a digest from being removed until release, for a study that is reserved. It fails if
+// there is none; a digest is held for a prior that is kept later, too.
+func (p *priors) hold(id, ref string) (err error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.held[id], err = p.resolve(ref)
+	return err
+}
+
+func (p *priors) release(id string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	delete(p.held, id)
+}
+
+// remove removes the prior of a name or a digest, which no study of users may run with, and its names. The file goes
+// first and the name asked for last, so that the same again finds all that was left: names without a file stand for no
+// prior and are not free.
+func (p *priors) remove(ref string, users func(digest string) ([]string, error)) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	digest, named := p.byName[ref]
+	if !named {
+		digest = ref
+	}
+	names := p.namesOf(digest)
+	if named {
+		names = append(slices.DeleteFunc(names, func(name string) bool { return name == ref }), ref)
+	}
+	if _, kept := p.size[digest]; !kept && names == nil {
+		return ErrUnknownPrior
+	}
+	ids, err := users(digest)
+	if err != nil {
+		return err
+	}
+	for id, held := range p.held {
+		if held == digest && !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	if ids != nil {
+		slices.Sort(ids)
+		return &PriorInUseError{Studies: ids}
+	}
+	err = disk.Remove(p.fs, p.file(digest))
+	if err != nil {
+		if _, gone := disk.Size(p.fs, p.file(digest)); !errors.Is(gone, disk.ErrMissing) {
+			return err
+		}
+	}
+	delete(p.size, digest)
+	delete(p.cache, digest)
+	for _, name := range names {
+		if err == nil {
+			if err = disk.Remove(p.fs, p.nameFile(name)); err == nil {
+				delete(p.byName, name)
+			}
+		}
+	}
+	if err != nil {
+		err = fmt.Errorf("%w: %w", ErrRemoved, err)
+	}
+	return err
+}
+
+// read reads the file of a digest that was resolved, which may have been removed since.
+func (p *priors) read(digest string) ([]byte, error) {
+	b, err := disk.ReadFile(p.fs, p.file(digest))
+	if errors.Is(err, disk.ErrMissing) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		if _, kept := p.size[digest]; !kept {
+			err = ErrUnknownPrior
+		}
+	}
+	return b, err
 }
 
 // get returns the prior of a name or a digest, and what a study that was given it by that says of it.
@@ -186,7 +269,7 @@ func (p *priors) once(ctx context.Context, key string, f func() (*cmbo.Prior, er
 
 // load decodes a prior.
 func (p *priors) load(ctx context.Context, digest string) (*cmbo.Prior, error) {
-	b, err := disk.ReadFile(p.fs, p.file(digest))
+	b, err := p.read(digest)
 	if err != nil {
 		return nil, err
 	}
@@ -239,7 +322,7 @@ func (p *priors) encoded(ref string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return disk.ReadFile(p.fs, p.file(digest))
+	return p.read(digest)
 }
 
 // suited returns the prior of a name or a digest for studies over a space, and what they say of it.

@@ -7,7 +7,10 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
@@ -34,7 +37,7 @@ func unitSpace(t *testing.T) *cmbo.Space {
 }
 
 // Priors are kept by their content, whether they are learned, uploaded or made
-// with a study, and a name means the same for good.
+// with a study, and a name means the same as long as they are kept.
 func TestPriors(t *testing.T) {
 	dir := t.TempDir()
 	m := open(t, study.Config{Dir: dir})
@@ -109,8 +112,8 @@ func TestPriors(t *testing.T) {
 	}
 }
 
-// A request that is refused its name keeps no prior, which nothing could remove; nor does one whose name there is
-// no room for.
+// A request that is refused its name keeps no prior, which nobody would know of; nor does one whose name there is
+// no room for, nor a study that is refused.
 func TestRefusedNamesKeepNothing(t *testing.T) {
 	l := study.DefaultLimits()
 	l.Priors = 2
@@ -149,8 +152,23 @@ func TestRefusedNamesKeepNothing(t *testing.T) {
 	if err != nil || len(files) != 1 || len(m.Priors()) != 1 {
 		t.Errorf("%d files and %d priors, want the one that has names (%v)", len(files), len(m.Priors()), err)
 	}
+	long := &api.NewStudy{ID: "s", Space: unitSpace(t), Learn: &api.Learn{Tasks: pastTasks()[1:]}, Objective: strings.Repeat("y", 100)}
+	vague := &api.NewStudy{ID: "s", Space: unitSpace(t), Learn: long.Learn, Options: api.Options{Context: api.Context{"size": []any{1}}}}
+	other := &api.NewStudy{ID: "s", Space: unitSpace(t), Learn: long.Learn, Options: api.Options{Minimize: true}} // than its prior
+	for _, q := range []*api.NewStudy{long, vague, other} {
+		if _, _, err := m.Create(t.Context(), "f", q); err == nil || len(m.Priors()) != 1 {
+			t.Errorf("a study that is refused leaves %d priors: %v", len(m.Priors()), err)
+		}
+	}
 	if _, err := learn("", 1); err != nil {
 		t.Errorf("a second prior has no room: %v", err)
+	}
+	third := &api.NewStudy{ID: "s", Space: unitSpace(t), Learn: long.Learn}
+	if _, _, err := m.Create(t.Context(), "f", third); err == nil || err.Error() != "no more than 2 priors are kept" {
+		t.Errorf("a study with a third prior: %v", err)
+	}
+	if studies, err := os.ReadDir(filepath.Join(dir, "studies")); err != nil || len(studies) != 0 {
+		t.Errorf("refused studies leave %v (%v)", studies, err)
 	}
 }
 
@@ -416,5 +434,214 @@ func TestCostOfResumed(t *testing.T) {
 		if got := s.Summary().Best != nil; got != c.holds {
 			t.Errorf("%s: a best value %v, want %v", name, got, c.holds)
 		}
+	}
+}
+
+// A prior is removed with all its names unless a study runs with it, whatever has become of the study: one that was given
+// it, learned it, has gone on with it, runs with it over a list, or cannot be opened. Its names and its place are free then.
+func TestDeletePrior(t *testing.T) {
+	limits := study.DefaultLimits()
+	limits.Priors = 3
+	damaged := 0
+	config := study.Config{Dir: t.TempDir(), Limits: limits, Report: func(string, error) { damaged++ }}
+	m := open(t, config)
+	box, list := twin.Kinds(t)[2], twin.Kinds(t)[3]
+	create(t, m, "box", box)
+	create(t, m, "list", list)
+	create(t, m, "plain", twin.Kinds(t)[0])
+	priors := digests(t, m, box)
+	first, other := priors[0], priors[1]
+	for _, name := range []string{"a", "b"} {
+		if _, err := m.AddPrior(t.Context(), name, encode(t, box.Prior)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	points := 5
+	learn := &api.Learn{IndexPoints: &points, Tasks: pastTasks()}
+	learned, _, err := m.Create(t.Context(), "learned", &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: learn})
+	if err != nil {
+		t.Fatal(err)
+	}
+	own, _ := learned.Prior()
+	refused := func(ref string, want ...string) {
+		t.Helper()
+		var used *study.PriorInUseError
+		if err := m.DeletePrior(ref); !errors.As(err, &used) || !slices.Equal(used.Studies, want) {
+			t.Fatalf("%s is removed: %v, want studies %q", ref, err, want)
+		}
+	}
+	deleted := func(ref string) {
+		t.Helper()
+		if err := m.DeletePrior(ref); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DeletePrior(ref); !errors.Is(err, study.ErrUnknownPrior) {
+			t.Fatalf("%s is removed twice: %v", ref, err)
+		}
+	}
+	restart := func() {
+		t.Helper()
+		if err := m.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if err := m.DeletePrior(other); !errors.Is(err, study.ErrStopped) {
+			t.Fatalf("removed of a directory that is closed: %v", err)
+		}
+		m = open(t, config)
+	}
+	refused("b", "box", "list")
+	refused(own, "learned")
+	if err := m.DeletePrior("nobody"); !errors.Is(err, study.ErrUnknownPrior) {
+		t.Error(err)
+	}
+	// What a study ran with before is not needed.
+	if _, err := m.SetPrior(t.Context(), "box", other); err != nil {
+		t.Fatal(err)
+	}
+	refused(other, "box")
+	refused(first, "list")
+	// A study that cannot be opened runs with it if its log says so anywhere.
+	log := filepath.Join(config.Dir, "studies", "list.log")
+	whole, err := os.ReadFile(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(log, whole[:len(whole)-1], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	restart()
+	if damaged != 1 {
+		t.Fatalf("%d studies are damaged", damaged)
+	}
+	refused("a", "list")
+	if err := m.Delete(t.Context(), "list"); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := m.AddPrior(t.Context(), "c", encode(t, learnOther(t))); err == nil {
+		t.Fatal("there is room for a fourth prior")
+	}
+	deleted("a")
+	again, err := m.AddPrior(t.Context(), "b", encode(t, learnOther(t)))
+	if err != nil || !slices.Equal(again.Names, []string{"b"}) {
+		t.Fatalf("its name is given to another: %v %v", again.Names, err)
+	}
+	for _, ref := range []string{first, "a"} {
+		_, err := m.Prior(t.Context(), ref)
+		_, err2 := m.EncodedPrior(ref)
+		_, err3 := m.SetPrior(t.Context(), "box", ref)
+		_, _, err4 := m.Create(t.Context(), "f", &api.NewStudy{ID: "new", Space: box.Study.Space, Prior: ref})
+		if !errors.Is(err, study.ErrUnknownPrior) || !errors.Is(err2, study.ErrUnknownPrior) || !errors.Is(err3, study.ErrUnknownPrior) ||
+			!errors.Is(err4, study.ErrRequest) {
+			t.Errorf("%s is there: %v, %v, %v, %v", ref, err, err2, err3, err4)
+		}
+	}
+	files := m.Priors()
+	restart()
+	if now := m.Priors(); fmt.Sprint(now) != fmt.Sprint(files) || len(now) != 3 {
+		t.Fatalf("after a restart %v, before %v", now, files)
+	}
+	for dir, want := range map[string]int{"priors": 3, "names": 1} {
+		if files, err := os.ReadDir(filepath.Join(config.Dir, dir)); err != nil || len(files) != want {
+			t.Errorf("%d files in %s, want %d (%v)", len(files), dir, want, err)
+		}
+	}
+	// A prior whose file is gone leaves its names, which go with it.
+	if err := os.Remove(filepath.Join(config.Dir, "priors", again.Digest+".prior")); err != nil {
+		t.Fatal(err)
+	}
+	restart()
+	deleted("b")
+}
+
+// Studies that are made, or given another prior, while it is removed have it or are refused it.
+func TestDeletePriorMeanwhile(t *testing.T) {
+	config := study.Config{Dir: t.TempDir()}
+	m := open(t, config)
+	k := twin.Kinds(t)[2]
+	create(t, m, "s", k)
+	rng := twin.RNG(t)
+	var kept, gone int
+	for round := range 80 {
+		if _, err := m.AddPrior(t.Context(), "other", encode(t, k.Other)); err != nil {
+			t.Fatal(err)
+		}
+		id := fmt.Sprintf("new-%d", round)
+		var made, set, removed error
+		var wg sync.WaitGroup
+		wait := func(n int) func() {
+			d := time.Duration(rng.IntN(n)) * 10 * time.Microsecond
+			return func() { time.Sleep(d) }
+		}
+		create, give, remove := wait(60), wait(60), wait(200)
+		wg.Go(func() {
+			create()
+			_, _, made = m.Create(t.Context(), "f", &api.NewStudy{ID: id, Space: k.Study.Space, Prior: "other"})
+		})
+		wg.Go(func() {
+			give()
+			_, set = m.SetPrior(t.Context(), "s", "other")
+		})
+		wg.Go(func() {
+			remove()
+			removed = m.DeletePrior("other")
+		})
+		wg.Wait()
+		var used *study.PriorInUseError
+		if removed == nil == (made == nil || set == nil) || removed != nil && !errors.As(removed, &used) ||
+			made != nil && !errors.Is(made, study.ErrRequest) || set != nil && !errors.Is(set, study.ErrUnknownPrior) {
+			t.Fatalf("made: %v, set: %v, removed: %v", made, set, removed)
+		}
+		if removed == nil {
+			gone++
+			continue
+		}
+		kept++
+		if made == nil {
+			if err := m.Delete(t.Context(), id); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := m.SetPrior(t.Context(), "s", digests(t, m, k)[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// One that is learned with a study is the study's from the moment it is kept.
+	learn := &api.NewStudy{ID: "learned", Space: unitSpace(t), Learn: &api.Learn{Tasks: pastTasks()}}
+	own := ""
+	for range 10 {
+		done := make(chan error)
+		go func() {
+			_, _, err := m.Create(t.Context(), "f", learn)
+			done <- err
+		}()
+		for waits := true; waits; {
+			select {
+			case err := <-done:
+				if err != nil {
+					t.Fatal(err)
+				}
+				waits = false
+			default:
+				if own != "" && m.DeletePrior(own) == nil {
+					t.Fatal("the prior of a study that is being made is removed")
+				}
+			}
+		}
+		s, err := m.Study("learned")
+		if err != nil {
+			t.Fatal(err)
+		}
+		own, _ = s.Prior()
+		if err := errors.Join(m.Delete(t.Context(), "learned"), m.DeletePrior(own)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := m.Close(); err != nil {
+		t.Fatal(err)
+	}
+	open(t, config) // which reports what is damaged
+	t.Logf("it was removed %d times and in use %d times", gone, kept)
+	if gone == 0 || kept == 0 {
+		t.Error("the test does not try much")
 	}
 }

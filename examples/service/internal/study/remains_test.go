@@ -88,6 +88,17 @@ func TestEveryRemainsOfADirectory(t *testing.T) {
 		_, err := m.Study("short")
 		return errors.Is(err, study.ErrUnknownStudy)
 	})
+	facts[0].to = r.Len()
+	acknowledged(m.DeletePrior("past"), func(m *study.Manager) bool {
+		_, err := m.Prior(t.Context(), "past")
+		return errors.Is(err, study.ErrUnknownPrior) && len(m.Priors()) == 1
+	})
+	facts[len(facts)-1].to = r.Len()
+	_, err = m.AddPrior(t.Context(), "past", encode(t, kind.Other))
+	acknowledged(err, func(m *study.Manager) bool {
+		p, err := m.Prior(t.Context(), "past")
+		return err == nil && p.Digest == other.Digest
+	})
 	states := 0
 	for n := 0; n <= r.Len(); n++ {
 		r.States(n, grain, func(f *disktest.FS) bool {

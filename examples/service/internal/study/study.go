@@ -2,6 +2,7 @@ package study
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -37,11 +38,12 @@ type Study struct {
 	// model is held by whoever computes with the optimiser's model, gate by
 	// whoever changes the study otherwise; who needs both takes model first.
 	// Each guards a record, of the request under way.
-	model, gate     chan struct{}
+	model, gate     lock
 	asking, telling *record
 
 	current atomic.Pointer[run] // changed by a holder of both
 	gone    error               // why the study takes no requests any more; set by a holder of both
+	deleted chan struct{}       // closed once it was
 
 	logging sync.Mutex // held while log is used
 	log     *disk.Log
@@ -73,27 +75,32 @@ type Request struct {
 }
 
 func newStudy(h header, limits Limits, t *turns.Turns) *Study {
-	s := &Study{header: h, limits: limits, turns: t, model: make(chan struct{}, 1), gate: make(chan struct{}, 1)}
+	s := &Study{header: h, limits: limits, turns: t}
 	s.view.best = -1
 	s.view.replies = make(map[string]Reply)
 	s.view.running = make(map[string]bool)
-	s.view.news = make(chan struct{})
+	s.view.news, s.deleted = make(chan struct{}), make(chan struct{})
 	return s
 }
 
-// create makes the optimiser and the log of a new study.
-func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, prior *cmbo.Prior, opts []cmbo.Option) error {
+// create makes the optimiser and the log of a new study. Its prior is kept once the optimiser refuses nothing.
+func (s *Study) create(fsys disk.FS, path, mark string, space *cmbo.Space, prior *cmbo.Prior, keep func() error,
+	opts []cmbo.Option) error {
 	// The mark of a study that had the ID before says nothing of this one.
-	if err := disk.RemoveMark(fsys, mark); err != nil {
+	if err := disk.Remove(fsys, mark); err != nil {
 		return err
 	}
+	var kept error
 	begin := s.beginning(&record{Study: &s.header}, func(tx []byte) (err error) {
+		if kept = keep(); kept != nil {
+			return kept
+		}
 		s.log, err = disk.CreateLog(fsys, path, tx)
 		return err
 	})
 	opt, err := cmbo.New(space, append(slices.Clone(opts), cmbo.WithJournal(begin))...)
 	if err != nil {
-		return err
+		return cmp.Or(kept, err)
 	}
 	s.current.Store(&run{opt: opt, prior: prior, of: s.header.priorOf})
 	if s.mark, _, err = openMark(fsys, mark); err == nil {
@@ -224,22 +231,24 @@ func (s *Study) beginning(first *record, store func(tx []byte) error) func(lines
 }
 
 // enter waits for one of the study's locks.
-func (s *Study) enter(ctx context.Context, lock chan struct{}) error {
+func (s *Study) enter(ctx context.Context, l *lock) error {
 	if s.damaged != nil {
 		return s.damaged
 	}
-	select {
-	case lock <- struct{}{}:
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-	if s.gone != nil {
-		err := s.gone
-		<-lock
-		return err
-	}
-	return nil
+	return s.entered(l, l.take(ctx))
 }
+
+// entered lets go of a lock that was taken, with err nil, if the study takes no requests any more.
+func (s *Study) entered(l *lock, err error) error {
+	if err == nil && s.gone != nil {
+		err = s.gone
+		l.release()
+	}
+	return err
+}
+
+// tryModel takes the model if it is free.
+func (s *Study) tryModel() bool { return s.model.try() && s.entered(&s.model, nil) == nil }
 
 // compute runs f, which uses the model, when it is the study's turn.
 func (s *Study) compute(ctx context.Context, f func() error) error {
@@ -288,10 +297,10 @@ type Deadline struct {
 // Ask opens n trials, or as many as there are candidates left. Their deadline is asked for, if it is not nil,
 // when they are opened: the wait for the model and for the proposal is not the evaluation's.
 func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadline) (Reply, bool, error) {
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return Reply{}, false, err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	return s.change(q, &s.asking, func(tx *record) error {
 		if err := within("trials at once", n, s.limits.Ask); err != nil {
 			return err
@@ -322,10 +331,10 @@ func (s *Study) room(n int) error {
 
 // tell makes a change for which the model is not needed.
 func (s *Study) tell(ctx context.Context, q Request, f func(tx *record) error) (Reply, bool, error) {
-	if err := s.enter(ctx, s.gate); err != nil {
+	if err := s.enter(ctx, &s.gate); err != nil {
 		return Reply{}, false, err
 	}
-	defer func() { <-s.gate }()
+	defer s.gate.release()
 	return s.change(q, &s.telling, f)
 }
 
@@ -410,10 +419,10 @@ func (s *Study) TellStopped(ctx context.Context, q Request, trial int, outputs a
 
 // withModel makes a change of one trial for which the model is needed.
 func (s *Study) withModel(ctx context.Context, q Request, f func(tx *record) error) (Reply, bool, error) {
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return Reply{}, false, err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	return s.change(q, &s.asking, func(tx *record) error {
 		return s.compute(ctx, func() error { return f(tx) })
 	})
@@ -442,10 +451,10 @@ func (s *Study) expire(ctx context.Context, now int64) error {
 // Observe adds a value at a point that was not proposed.
 func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured) (Reply, bool, error) {
 	// The optimiser has it wait for proposals, which others must not do with it.
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return Reply{}, false, err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	return s.tell(ctx, q, func(*record) error {
 		if err := s.room(1); err != nil {
 			return err
@@ -457,10 +466,10 @@ func (s *Study) Observe(ctx context.Context, q Request, x []float64, m Measured)
 // Enqueue has a point proposed before the model's own. It returns the number of
 // points that wait.
 func (s *Study) Enqueue(ctx context.Context, q Request, x []float64) (Reply, bool, error) {
-	if err := s.enter(ctx, s.model); err != nil { // as for Observe
+	if err := s.enter(ctx, &s.model); err != nil { // as for Observe
 		return Reply{}, false, err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	return s.tell(ctx, q, func(*record) error {
 		waiting := len(s.opt().Enqueued())
 		if err := room("enqueued points of a study", waiting+1, s.limits.OpenTrials); err != nil {
@@ -478,10 +487,10 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast
 	if err := within("points at once", len(points), s.limits.Points); err != nil {
 		return nil, err
 	}
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return nil, err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	err = s.compute(ctx, func() error {
 		return each(ctx, points, func(x []float64) error {
 			f, err := s.foretell(x)
@@ -505,29 +514,48 @@ func each(ctx context.Context, points [][]float64, ask func(x []float64) error) 
 	return nil
 }
 
+// interruptions are how often a part of what a page asks of the model lets requests by, for which it ends and is begun
+// again: after that it is worked through, lest it never be.
+const interruptions = 3
+
 // aside runs f, which uses the model, for nobody who waits for it: in a place among the jobs and with the model, of
 // which it holds neither while it waits for the other. So proposals wait for no job of somebody else, jobs wait for no
 // proposal, and it has no order to keep in which the two are taken. Where both always have a queue it may wait for long.
-func (s *Study) aside(ctx context.Context, f func() error) error {
-	for {
-		if err := s.enter(ctx, s.model); err != nil {
+// Its context ends, and f is run again, when a request wants the model, a few times; f is not begun if one does already.
+func (s *Study) aside(ctx context.Context, f func(ctx context.Context) error) error {
+	for runs := 0; ; {
+		if err := s.entered(&s.model, s.model.takeAside(ctx)); err != nil {
 			return err
 		}
-		ran, err := s.turns.TryJob(f)
-		<-s.model
-		if ran {
-			return err
-		}
-		err = s.turns.Job(ctx, func() error {
-			select {
-			case s.model <- struct{}{}:
-				defer func() { <-s.model }()
-				ran = true
-				return f()
-			default:
-				return nil
+		var ended error
+		part := func() error {
+			ctx, end := context.WithCancel(ctx)
+			defer end()
+			if runs++; runs <= interruptions {
+				s.model.yieldBy(end)
 			}
-		})
+			err := ctx.Err()
+			if err == nil {
+				err = f(ctx)
+			}
+			ended = ctx.Err()
+			return err
+		}
+		ran, err := s.turns.TryJob(part)
+		s.model.release()
+		if !ran {
+			err = s.turns.Job(ctx, func() error {
+				if !s.tryModel() {
+					return nil
+				}
+				defer s.model.release()
+				ran = true
+				return part()
+			})
+		}
+		if err != nil && ended != nil && ctx.Err() == nil {
+			continue
+		}
 		if ran || err != nil {
 			return err
 		}
@@ -537,15 +565,15 @@ func (s *Study) aside(ctx context.Context, f func() error) error {
 // setPrior has the study go on with the prior of next, unless it does already: the log gets the beginning of another
 // journal, in one record, so that a kill leaves the one prior or the other. Requests that wait go on with the new one.
 func (s *Study) setPrior(ctx context.Context, next *run, parallel cmbo.Option) error {
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return err
 	}
-	defer func() { <-s.model }()
+	defer s.model.release()
 	err := s.compute(ctx, func() error {
-		if err := s.enter(ctx, s.gate); err != nil {
+		if err := s.enter(ctx, &s.gate); err != nil {
 			return err
 		}
-		defer func() { <-s.gate }()
+		defer s.gate.release()
 		old := s.current.Load()
 		if old.of.Prior == next.of.Prior {
 			return s.settled()
@@ -577,16 +605,14 @@ func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights 
 		return cmbo.Step{}, false, nil, s.damaged
 	}
 	step, ok = s.opt().LastStep()
-	select {
-	case s.model <- struct{}{}:
-		defer func() { <-s.model }()
-		err = s.compute(ctx, func() (err error) {
-			weights, err = s.opt().Weights()
-			return err
-		})
-	default:
-		weights = step.Weights
+	if !s.tryModel() {
+		return step, ok, step.Weights, nil
 	}
+	defer s.model.release()
+	err = s.compute(ctx, func() (err error) {
+		weights, err = s.opt().Weights()
+		return err
+	})
 	return step, ok, weights, err
 }
 
@@ -615,10 +641,10 @@ func (s *Study) stop(why error) error {
 	if s.damaged != nil {
 		return nil
 	}
-	s.model <- struct{}{}
-	defer func() { <-s.model }()
-	s.gate <- struct{}{}
-	defer func() { <-s.gate }()
+	for _, l := range []*lock{&s.model, &s.gate} {
+		_ = l.take(context.Background()) // which does not end
+		defer l.release()
+	}
 	if s.gone != nil {
 		return nil
 	}
@@ -634,33 +660,37 @@ func (s *Study) stop(why error) error {
 
 // settle returns nil if everything known of the study is on disk.
 func (s *Study) settle(ctx context.Context) error {
-	if err := s.enter(ctx, s.gate); err != nil {
+	if err := s.enter(ctx, &s.gate); err != nil {
 		return err
 	}
-	defer func() { <-s.gate }()
+	defer s.gate.release()
 	return s.settled()
 }
 
 // remove removes the study's log for good. The study may be gone although the
 // removal could not be made to last.
 func (s *Study) remove(ctx context.Context) (gone bool, err error) {
-	if err := s.enter(ctx, s.model); err != nil {
+	if err := s.enter(ctx, &s.model); err != nil {
 		return false, err
 	}
-	defer func() { <-s.model }()
-	if err := s.enter(ctx, s.gate); err != nil {
+	defer s.model.release()
+	if err := s.enter(ctx, &s.gate); err != nil {
 		return false, err
 	}
-	defer func() { <-s.gate }()
+	defer s.gate.release()
 	s.logging.Lock()
 	defer s.logging.Unlock()
 	_ = s.mark.Close()
 	err = s.log.Remove()
 	if s.log.Closed() {
 		s.gone = ErrUnknownStudy
+		close(s.deleted)
 	}
 	return s.log.Closed(), err
 }
+
+// Deleted returns a channel that is closed when the study is deleted.
+func (s *Study) Deleted() <-chan struct{} { return s.deleted }
 
 // ID returns the study's name.
 func (s *Study) ID() string { return s.header.ID }

@@ -351,9 +351,13 @@ type Summary struct {
 
 // Summary returns the study in numbers.
 func (s *Study) Summary() Summary {
-	v := &s.view
-	v.mu.RLock()
-	defer v.mu.RUnlock()
+	s.view.mu.RLock()
+	defer s.view.mu.RUnlock()
+	return s.view.summary()
+}
+
+// summary is the view in numbers. A lock is held.
+func (v *view) summary() Summary {
 	m := Summary{Counts: v.counts, Observations: len(v.observations), Enqueued: v.queue, BestIndex: v.best}
 	if v.best >= 0 {
 		best := v.observations[v.best]
@@ -391,10 +395,21 @@ func (s *Study) Trial(id int) (t Trial, ok bool) {
 	return v.trials[id-1], true
 }
 
-// Observations returns what was told and observed, in that order.
-func (s *Study) Observations() []Observation {
+// A State is a study at one moment. Its slices are shared and must not be changed.
+type State struct {
+	Summary
+	Values []Observation // told and observed, in that order
+	Trials []Trial
+	Events []api.Event
+}
+
+// State returns the study as it is.
+func (s *Study) State() *State {
 	v := &s.view
 	v.mu.RLock()
 	defer v.mu.RUnlock()
-	return append([]Observation(nil), v.observations...)
+	return &State{Summary: v.summary(), Values: v.observations, Trials: slices.Clone(v.trials), Events: v.history}
 }
+
+// Newest returns the newest trials, n at most.
+func (s *State) Newest(n int) []Trial { return s.Trials[max(0, len(s.Trials)-n):] }

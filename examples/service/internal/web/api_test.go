@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"net/http"
+	"net/http/httptest"
 	"slices"
 	"testing"
 
@@ -293,6 +294,34 @@ func TestClientErrors(t *testing.T) {
 	}
 	if _, err := c.Ask(t.Context(), "s", 1); client.Code(err) != "unknown_study" {
 		t.Error(err)
+	}
+}
+
+// A deletion whose answer is lost has been done when the client sends it again.
+func TestDeletedBefore(t *testing.T) {
+	s := newService(t)
+	s.prepare(t)
+	lost := 0
+	h := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if lost++; lost%2 == 0 {
+			s.ServeHTTP(w, r)
+			return
+		}
+		s.ServeHTTP(httptest.NewRecorder(), r)
+		panic(http.ErrAbortHandler)
+	}))
+	defer h.Close()
+	c := &client.Client{Base: h.URL, HTTP: h.Client(), Attempts: 2}
+	for _, id := range []string{"prior", "list"} {
+		if err := c.DeleteStudy(t.Context(), id); err != nil {
+			t.Errorf("study %s: %v", id, err)
+		}
+	}
+	if err := c.DeletePrior(t.Context(), "past"); err != nil {
+		t.Error(err)
+	}
+	if n := len(s.m.Priors()); n != 0 || lost != 6 {
+		t.Errorf("%d priors are left after %d requests", n, lost)
 	}
 }
 

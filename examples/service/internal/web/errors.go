@@ -112,6 +112,10 @@ func answer(err error) (int, api.Detail) {
 		}
 		return status, api.Detail{Code: "limit", Message: err.Error(), Where: &api.Where{Limit: limit.Limit}}
 	}
+	var used *study.PriorInUseError
+	if errors.As(err, &used) {
+		return http.StatusConflict, api.Detail{Code: "prior_in_use", Message: err.Error(), Where: &api.Where{Studies: used.Studies}}
+	}
 	for _, a := range answers {
 		if errors.Is(err, a.err) {
 			d := api.Detail{Code: a.code, Message: messages[a.code], Where: where(err)}
@@ -184,7 +188,7 @@ func where(err error) *api.Where {
 	if d.Value != 0 {
 		w.Value = finite(d.Value)
 	}
-	if *w == (api.Where{}) {
+	if reflect.ValueOf(*w).IsZero() {
 		return nil
 	}
 	return w

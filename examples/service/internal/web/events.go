@@ -17,7 +17,7 @@ const eventKind = "text/event-stream"
 const stillTime = 15 * time.Second
 
 // events streams what happens in a study, as server-sent events. A stream ends with the
-// time that a request may take; a client comes back with the number of the last event
+// study or the time that a request may take; a client comes back with the number of the last event
 // that it saw, as browsers do by themselves.
 func (s *Server) events(q *request) (int, any, error) {
 	t, err := s.healthy(q.Request)
@@ -61,6 +61,8 @@ func (s *Server) events(q *request) (int, any, error) {
 				if _, err := fmt.Fprint(w, ":\n\n"); err != nil {
 					return
 				}
+			case <-t.Deleted():
+				return
 			case <-s.ended:
 				return
 			case <-q.Context().Done():

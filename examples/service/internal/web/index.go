@@ -17,8 +17,10 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	p.Refresh(s.Refresh)
 	studies := &plot.Table{Columns: plot.Titled("study", "best", "better", "open", "told", "failed", "observations",
 		"prior")}
+	run := map[string]int{} // studies by the digest of their prior
 	for _, t := range s.Studies.Studies() {
 		m := summary(t)
+		run[m.Prior]++
 		row := []plot.Cell{plot.Link(m.ID, "/studies/"+m.ID)}
 		if m.State != api.StateOK {
 			studies.Rows = append(studies.Rows, append(row, plot.Str(strings.ReplaceAll(m.State, "_", " "))))
@@ -45,11 +47,12 @@ func (s *Server) index(w http.ResponseWriter, _ *http.Request) {
 	})
 	priors := &plot.Table{
 		Caption: "What was learned from past tasks. Those without a name are called by their digest.",
-		Columns: plot.Titled("name", "digest", "KiB"),
+		Columns: plot.Titled("name", "digest", "KiB", "studies"),
 	}
 	for _, f := range files {
-		priors.Rows = append(priors.Rows, []plot.Cell{plot.Str(strings.Join(f.Names, ", ")),
-			plot.Str(shortDigest(f.Digest)), plot.Num(float64(f.Bytes)/1024, 1)})
+		name := cmp.Or(strings.Join(f.Names, ", "), f.Digest) // whole, as requests take it
+		priors.Rows = append(priors.Rows, []plot.Cell{plot.Str(name),
+			plot.Str(shortDigest(f.Digest)), plot.Num(float64(f.Bytes)/1024, 1), count(run[f.Digest])})
 	}
 	if priors.Rows != nil {
 		p.Section("Priors")

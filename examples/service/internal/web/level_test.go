@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
@@ -25,11 +26,11 @@ func TestNewLevel(t *testing.T) {
 
 // Failures have places of their own among the evaluations.
 func TestPositions(t *testing.T) {
-	var failed []study.Trial
+	trials := []study.Trial{{Status: api.Told, After: 1}, {Status: api.Open}}
 	for _, after := range []int{2, 0, 0, 3, 2} {
-		failed = append(failed, study.Trial{After: after})
+		trials = append(trials, study.Trial{Status: api.Failed, After: after})
 	}
-	values, failures := positions(3, failed)
+	values, failures := positions(3, trials)
 	if got, want := fmt.Sprint(values, failures), "[3 4 7] [1 2 5 6 8]"; got != want {
 		t.Errorf("%s, want %s", got, want)
 	}

@@ -19,7 +19,7 @@ import (
 const slicesTime = 300 * time.Millisecond
 
 // modelSays returns what the model says, as far as it has come within that time.
-func modelSays(t *study.Study, m study.Summary) ([]study.Slice, *study.Advice) {
+func modelSays(t *study.Study, m *study.State) ([]study.Slice, *study.Advice) {
 	if m.Observations == 0 {
 		return nil, nil
 	}
@@ -33,16 +33,15 @@ func modelSays(t *study.Study, m study.Summary) ([]study.Slice, *study.Advice) {
 }
 
 // recommendsAnother reports whether the model recommends another point than that of the best value.
-func recommendsAnother(a *study.Advice, m study.Summary) bool {
+func recommendsAnother(a *study.Advice, m *study.State) bool {
 	return a != nil && m.Best != nil && a.Recommended.X != nil && !slices.Equal(a.Recommended.X, m.Best.X)
 }
 
 // modelSection shows what the model says: whether the past helps and what is left to
 // gain, the values along each parameter, and how well it foretold those that were
 // measured.
-func modelSection(p *plot.Page, t *study.Study, m study.Summary, newest []study.Slice, advice *study.Advice) {
-	obs := t.Observations()
-	if len(obs) == 0 {
+func modelSection(p *plot.Page, t *study.Study, m *study.State, newest []study.Slice, advice *study.Advice) {
+	if len(m.Values) == 0 {
 		return
 	}
 	p.Section("The model")
@@ -50,9 +49,9 @@ func modelSection(p *plot.Page, t *study.Study, m study.Summary, newest []study.
 	if recommendsAnother(advice, m) {
 		p.Pre(spaced(compact(config(t.Space(), advice.Recommended.X))))
 	}
-	parameterCharts(p, t, obs, newest)
+	parameterCharts(p, t, m, newest)
 	importanceChart(p, advice)
-	forecastChart(p, t)
+	forecastChart(p, t, m)
 }
 
 // adviceText says in words whether the past helps, how far to trust the model, and
@@ -111,7 +110,8 @@ func sentence(s string) string { return strings.ToUpper(s[:1]) + s[1:] + "." }
 
 // parameterCharts draws the values against each parameter, and what the model
 // says along it.
-func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, model []study.Slice) {
+func parameterCharts(p *plot.Page, t *study.Study, m *study.State, model []study.Slice) {
+	obs := m.Values
 	values, axis := valueAxis(t, obs)
 	var figures []*plot.Figure
 	off := false
@@ -143,7 +143,7 @@ func parameterCharts(p *plot.Page, t *study.Study, obs []study.Observation, mode
 		}
 		off = off || points.beyond.X != nil
 		c.Series = append(c.Series, points.series()...)
-		if best := t.Summary().Best; best != nil {
+		if best := m.Best; best != nil {
 			c.Series = append(c.Series, theBest(place(param, best.X[i]), axis.clamp(best.Y)))
 		}
 		figures = append(figures, &plot.Figure{Panels: []*plot.Chart{c}, Width: panelWidth, Height: 180})
@@ -264,14 +264,13 @@ func short(name string, n int) string {
 }
 
 // forecastChart draws what the model expected of values against what was measured.
-func forecastChart(p *plot.Page, t *study.Study) {
-	told, _ := t.Trials(api.Told, 0, math.MaxInt)
+func forecastChart(p *plot.Page, t *study.Study, m *study.State) {
 	var all []study.Observation
 	n := 0
 	s, beyond := plot.Series{Name: "trials", Points: true, Style: 1}, beyondPoints()
-	for _, tr := range told {
+	for _, tr := range m.Trials {
 		f := tr.Expected
-		if f == nil {
+		if f == nil || tr.Status != api.Told {
 			continue
 		}
 		n++
@@ -285,7 +284,7 @@ func forecastChart(p *plot.Page, t *study.Study) {
 	if n < 3 {
 		return
 	}
-	values, axis := valueAxis(t, t.Observations())
+	values, axis := valueAxis(t, m.Values)
 	lo, hi := axis.lo, axis.hi
 	if math.IsNaN(lo) || math.IsNaN(hi) {
 		lo, hi = math.Inf(1), math.Inf(-1)

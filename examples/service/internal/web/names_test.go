@@ -3,7 +3,6 @@ package web_test
 import (
 	"fmt"
 	"maps"
-	"net/http"
 	"reflect"
 	"slices"
 	"strings"
@@ -86,13 +85,12 @@ func TestNamesAreTheUsers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	q := post("/v1/studies/s/observe", `{"x": [0.25], "y": 3, "outputs": `+marshal(t, out)+`}`)
-	if w := s.answer(q); w.Code != http.StatusOK {
-		t.Errorf("%v: %d %s", q, w.Code, w.Body)
+	at, y := api.Point{X: api.Row{0.25}}, 3.
+	if _, err := c.ObserveWith(t.Context(), "s", &api.Observe{Point: at, Y: &y, Outputs: out}); err != nil {
+		t.Error(err)
 	}
-	q = post("/v1/studies/s/observe", `{"x": [0.25], "y": 3, "outputs": `+marshal(t, misspelt)+`}`)
-	if d := wrong(t, q, s.answer(q)); d.Code != "bad_output" {
-		t.Errorf("%v: %+v", q, d)
+	if _, err := c.ObserveWith(t.Context(), "s", &api.Observe{Point: at, Y: &y, Outputs: misspelt}); client.Code(err) != "bad_output" {
+		t.Errorf("a misspelt output: %v", err)
 	}
 	if err := s.m.Close(); err != nil {
 		t.Fatal(err)

@@ -281,6 +281,17 @@ func TestEvents(t *testing.T) {
 			t.Errorf("%s after event 2", got)
 		}
 	}
+	// A stream ends when its study is deleted.
+	s.create(t, c, "short", twin.Kinds(t)[0])
+	stream = follow("/v1/studies/short/events", http.Header{})
+	if err := c.DeleteStudy(t.Context(), "short"); err != nil {
+		t.Fatal(err)
+	}
+	for begin := time.Now(); stream.Scan(); {
+		if time.Since(begin) > 10*time.Second {
+			t.Fatal("the stream of a deleted study goes on")
+		}
+	}
 	// The same after a restart, which makes the study from its log.
 	if err := s.m.Close(); err != nil {
 		t.Fatal(err)

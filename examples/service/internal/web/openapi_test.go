@@ -2,9 +2,11 @@ package web_test
 
 import (
 	"bytes"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
@@ -160,7 +162,19 @@ func TestOpenAPI(t *testing.T) {
 	ok(err)
 	_, err = c.EncodedPrior(ctx, "new")
 	ok(err)
-	for _, path := range []string{"/v1/priors", "/v1/studies", "/v1/health", "/v1/openapi.json", "/v1/studies/a/trials?status=told&after=1&limit=2"} {
+	var used *client.Error
+	if err := c.DeletePrior(ctx, "new"); !errors.As(err, &used) || used.Code != "prior_in_use" || used.Where == nil || !slices.Equal(used.Where.Studies, []string{"with"}) {
+		t.Errorf("a prior in use: %v", err)
+	}
+	ok(c.DeleteStudy(ctx, "with"))
+	ok(c.DeletePrior(ctx, "new"))
+	if _, err = c.Prior(ctx, "new"); client.Code(err) != "unknown_prior" {
+		t.Errorf("a prior that was deleted: %v", err)
+	}
+	if priors, err := c.Priors(ctx); err != nil || len(priors) != len(s.m.Priors()) || len(priors) == 0 {
+		t.Errorf("%d priors: %v", len(priors), err)
+	}
+	for _, path := range []string{"/v1/studies", "/v1/health", "/v1/openapi.json", "/v1/studies/a/trials?status=told&after=1&limit=2"} {
 		resp, err := h.Client().Get(h.URL + path)
 		if err != nil || resp.StatusCode != http.StatusOK {
 			t.Errorf("%s: %v %v", path, resp, err)

@@ -51,21 +51,21 @@ func (s *Server) studyPage(t *study.Study) *plot.Page {
 		return p
 	}
 	p.Refresh(s.Refresh)
-	m := t.Summary()
+	m := t.State() // one for all parts of the page
 	p.Text(intro(t, m))
 	model, advice := modelSays(t, m)
 	bestTable(p, t, m, advice)
-	valuesFigure(p, t)
+	valuesFigure(p, t, m)
 	curvesFigure(p, t, m)
 	modelSection(p, t, m, model, advice)
-	weightChart(p, t, m)
+	weightChart(p, m)
 	trialTable(p, t, m)
 	settings(p, t)
 	return p
 }
 
 // intro says what the study is and how far it has come.
-func intro(t *study.Study, m study.Summary) string {
+func intro(t *study.Study, m *study.State) string {
 	goal := "Larger values are better."
 	if t.Minimizes() {
 		goal = "Smaller values are better."
@@ -106,7 +106,7 @@ func plural(n int, thing string) string {
 }
 
 // bestTable shows the best point, exactly and in the form that a request takes.
-func bestTable(p *plot.Page, t *study.Study, m study.Summary, a *study.Advice) {
+func bestTable(p *plot.Page, t *study.Study, m *study.State, a *study.Advice) {
 	if m.Best == nil && m.Observations > 0 {
 		p.Text(fmt.Sprintf("None of %s holds the limits of all outputs yet.", plural(m.Observations, "value")))
 		return
@@ -275,8 +275,8 @@ func limited(t *study.Study) bool {
 
 // valuesFigure draws the values, the trials that failed, the best so far and, if the
 // optimum is known, the regret.
-func valuesFigure(p *plot.Page, t *study.Study) {
-	obs := t.Observations()
+func valuesFigure(p *plot.Page, t *study.Study, m *study.State) {
+	obs := m.Values
 	if len(obs) == 0 {
 		return
 	}
@@ -284,8 +284,7 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	if t.Minimizes() {
 		sign = -1
 	}
-	trials, more := t.Trials(api.Failed, 0, maxFailed)
-	at, failures := positions(len(obs), trials)
+	at, failures := positions(len(obs), m.Trials)
 	axis, limits := valueAxis(t, obs)
 	worst := limits.clamp(obs[0].Y)
 	values := newCloud(t, limits)
@@ -317,19 +316,19 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 		caption += fmt.Sprintf(" %s too far from the others for the axis; the table of trials has them.", verb(n, "value lies", "values lie"))
 	}
 	failed := plot.Series{Name: "failed", Points: true, Style: 4}
-	for _, at := range failures {
+	for _, at := range failures[max(0, len(failures)-shownPoints):] {
 		failed.X, failed.Y = append(failed.X, at), append(failed.Y, worst)
 	}
 	if len(failed.X) > 0 {
 		chart.Series = append(chart.Series, failed)
 		caption += fmt.Sprintf(" %s, each at its place among the evaluations, drawn level with the worst value",
-			verb(len(failed.X), "trial failed", "trials failed"))
-		if more {
-			caption += "; later ones are not shown"
+			verb(len(failures), "trial failed", "trials failed"))
+		if n := len(failed.X); n < len(failures) {
+			caption += fmt.Sprintf("; the newest %d are shown", n)
 		}
 		caption += "."
 	}
-	if i := t.Summary().BestIndex; i >= 0 && i < len(obs) { // it may be newer
+	if i := m.BestIndex; i >= 0 {
 		chart.Series = append(chart.Series, theBest(at[i], limits.clamp(obs[i].Y)))
 	}
 	figures := []*plot.Figure{{Panels: []*plot.Chart{chart}, Width: panelWidth}}
@@ -356,15 +355,14 @@ func valuesFigure(p *plot.Page, t *study.Study) {
 	p.Figure(caption, figures...)
 }
 
-// maxFailed bounds the failures that a figure marks.
-const maxFailed = 2000
-
-// positions places n values and the failures on one axis of evaluations, in the order
+// positions places n values and the trials that failed on one axis of evaluations, in the order
 // in which they ended.
-func positions(n int, failed []study.Trial) (values, failures []float64) {
-	after := make([]int, len(failed)) // how many values each failure came after
-	for i, t := range failed {
-		after[i] = t.After
+func positions(n int, trials []study.Trial) (values, failures []float64) {
+	var after []int // how many values each failure came after
+	for i := range trials {
+		if trials[i].Status == api.Failed {
+			after = append(after, trials[i].After)
+		}
 	}
 	slices.Sort(after)
 	place := 0.0
@@ -520,10 +518,8 @@ func corners(x, y []float64) (xs, ys []float64) {
 func plainNumber(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // weightChart draws the weights of the prior's hypotheses, trial by trial.
-func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
-	asked := m.Counts.Asked()
-	trials, _ := t.Trials("", asked-shownPoints, shownPoints)
-	trials = slices.DeleteFunc(trials, func(tr study.Trial) bool { return tr.Weights == nil })
+func weightChart(p *plot.Page, m *study.State) {
+	trials := slices.DeleteFunc(slices.Clone(m.Newest(shownPoints)), func(tr study.Trial) bool { return tr.Weights == nil })
 	if len(trials) < 2 || len(trials[0].Weights) < 2 {
 		return
 	}
@@ -546,13 +542,12 @@ func weightChart(p *plot.Page, t *study.Study, m study.Summary) {
 		X: plot.Axis{Label: "trial", Integer: true}, Y: plot.Axis{Label: "weight", Min: 0, Max: 1},
 		Series: series,
 	}
-	caption += priorChanges(t)
+	caption += priorChanges(m.Events)
 	p.Figure(caption, &plot.Figure{Panels: []*plot.Chart{chart}, Width: panelWidth})
 }
 
 // priorChanges says after which trial the study went on with another prior, the last time.
-func priorChanges(t *study.Study) string {
-	events, _ := t.Events(0)
+func priorChanges(events []api.Event) string {
 	asked, last := 0, -1
 	for _, e := range events {
 		switch e.Kind {
@@ -572,9 +567,8 @@ func priorChanges(t *study.Study) string {
 const shownSteps = 5000
 
 // curvesFigure draws what the newest trials showed before the ends of their evaluations.
-func curvesFigure(p *plot.Page, t *study.Study, m study.Summary) {
-	asked := m.Counts.Asked()
-	trials, _ := t.Trials("", asked-shownTrials, shownTrials)
+func curvesFigure(p *plot.Page, t *study.Study, m *study.State) {
+	asked, trials := len(m.Trials), m.Newest(shownTrials)
 	var shown []study.Observation
 	for _, tr := range trials {
 		for _, y := range tr.Values {
@@ -636,9 +630,8 @@ func status(t study.Trial) string {
 }
 
 // trialTable lists the newest trials.
-func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
-	asked := m.Counts.Asked()
-	trials, _ := t.Trials("", asked-shownTrials, shownTrials)
+func trialTable(p *plot.Page, t *study.Study, m *study.State) {
+	asked, trials := len(m.Trials), m.Newest(shownTrials)
 	if len(trials) == 0 {
 		return
 	}
@@ -656,7 +649,7 @@ func trialTable(p *plot.Page, t *study.Study, m study.Summary) {
 		table.Columns = append(table.Columns, plot.Column{Title: param.Name()})
 	}
 	misses := make(map[int]bool)
-	for _, o := range t.Observations() {
+	for _, o := range m.Values {
 		misses[o.Trial] = !o.Holds(outputs)
 	}
 	for i := len(trials) - 1; i >= 0; i-- {

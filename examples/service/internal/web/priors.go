@@ -72,6 +72,13 @@ func (s *Server) showPrior(q *request) (int, any, error) {
 	return http.StatusOK, prior(p), nil
 }
 
+func (s *Server) deletePrior(q *request) (int, any, error) {
+	if err := s.Studies.DeletePrior(q.PathValue("name")); err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, struct{}{}, nil
+}
+
 func (s *Server) encodedPrior(q *request) (int, any, error) {
 	b, err := s.Studies.EncodedPrior(q.PathValue("name"))
 	if err != nil {

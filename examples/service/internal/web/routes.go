@@ -76,6 +76,8 @@ func (s *Server) routes() []*route {
 			summary: "takes an encoded prior under a name", bodyKind: binaryKind, reply: api.Prior{}},
 		{method: "GET", path: "/v1/priors/{name}", serve: s.showPrior, summary: "describes the prior of a name or a digest",
 			reply: api.Prior{}},
+		{method: "DELETE", path: "/v1/priors/{name}", serve: s.deletePrior,
+			summary: "removes the prior of a name or a digest for good, with all its names", reply: struct{}{}},
 		{method: "GET", path: "/v1/priors/{name}/encoded", serve: s.encodedPrior, summary: "an encoded prior",
 			replyKind: binaryKind},
 		{method: "POST", path: "/v1/priors/{name}/adopt", limit: large, serve: s.adopt,
