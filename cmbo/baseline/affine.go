@@ -54,7 +54,7 @@ func newUnitsPrior(obs []observations) unitsPrior {
 	var logs []float64
 	for _, o := range obs {
 		p.offset += o.Shift / k
-		if _, v := stat.MeanVariance(o.Z); v > 0 {
+		if varies(o) {
 			logs = append(logs, math.Log(o.Scale))
 		}
 	}

@@ -7,7 +7,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
@@ -36,12 +35,12 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 			continue
 		}
 		raw, _ := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, nil)
-		o := observations{ID: t.ID, X: s.EncodeAll(t.X), Z: c.y.Apply(raw), Noise: make([]float64, len(raw))}
-		o.Scale = unit(raw, o.Z)
-		o.Shift = raw[0] - o.Scale*o.Z[0]
-		for k, v := range t.NoiseVariance {
-			o.Noise[k] = min(v/o.Scale/o.Scale, points.MaxValue)
+		o := observations{ID: t.ID, X: s.EncodeAll(t.X)}
+		o.Z, o.Noise = scaled(c.y, raw, t.NoiseVariance)
+		if o.Scale = unit(raw, o.Z); c.y != cmbo.RawValues && !varies(o) {
+			o.Scale = 0 // not known
 		}
+		o.Shift = raw[0] - o.Scale*o.Z[0]
 		out = append(out, o)
 	}
 	return out, nil
@@ -55,6 +54,12 @@ func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*conf
 	}
 	obs, err := prepare(s, tasks, c)
 	return c, obs, err
+}
+
+// scaled returns values as a policy scales them, and their noise variances, 0 where they are not known.
+func scaled(y cmbo.YPolicy, raw, variances []float64) (z, noise []float64) {
+	z, noise = scaling.Policy(y).Scale(raw, variances)
+	return z, append(noise, make([]float64, len(z)-len(noise))...)
 }
 
 // unit returns the size of one unit of the scaled values z in units of raw: the slope of the line

@@ -132,13 +132,14 @@ func fromTasks[M Model](base config,
 		if err != nil {
 			return m, err
 		}
-		varies := func(o observations) bool { return slices.Min(o.Z) < slices.Max(o.Z) }
 		if c.varied && slices.ContainsFunc(obs, varies) {
 			obs = slices.DeleteFunc(obs, func(o observations) bool { return !varies(o) })
 		}
 		return train(ctx, space.Dim(), obs, c)
 	}
 }
+
+func varies(o observations) bool { return slices.Min(o.Z) < slices.Max(o.Z) }
 
 // ensemble returns the constructor of a method that fits a process to each task, all else
 // being in its runs, and works without tasks.

@@ -86,13 +86,7 @@ func (t *target) hyperAt(ctx context.Context, n int) (gp.Hyper, error) {
 // first returns the first n observations as they were scaled by themselves.
 func (t *target) first(ctx context.Context, n int) (x *linalg.Dense, z, noise []float64, err error) {
 	x = points.First(t.d.X, n)
-	raw := t.d.Raw[:n]
-	z = t.y.Apply(raw)
-	u := unit(raw, z)
-	noise = make([]float64, n)
-	for i := range noise {
-		noise[i] = min(t.d.RawNoiseVariance[i]/u/u, points.MaxValue)
-	}
+	z, noise = scaled(t.y, t.d.Raw[:n], t.d.RawNoiseVariance[:n])
 	if t.adjust != nil && n > 0 {
 		err = t.adjust(ctx, z, x)
 	}
