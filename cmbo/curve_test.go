@@ -3,12 +3,14 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"math"
 	"math/rand/v2"
 	"runtime"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -689,6 +691,37 @@ func TestReportErrors(t *testing.T) {
 		require.Contains(t, string(before), from)
 		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(bytes.Replace(cmbo.SnapshotState(before), []byte(from), []byte(to), 1))))
 		require.ErrorIs(t, err, cmbo.ErrCorrupt, to)
+	}
+}
+
+// A step that was stored where an int has more bits is none of damage: the error says what this build does not hold.
+func TestStepsBeyondAnInt(t *testing.T) {
+	box, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	var journal []byte
+	o := newOptimizer(t, box, cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil }))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	_, err = o.Report(ctx, trial.ID, 2, 1)
+	require.NoError(t, err)
+	wide := func(b []byte) []byte { return bytes.Replace(b, []byte(`"step":2`), []byte(`"step":3000000000`), 1) }
+	lines := bytes.SplitAfter(journal, []byte("\n"))
+	var entries [][]byte
+	for _, line := range lines[1 : len(lines)-1] {
+		var sealed struct{ Entry json.RawMessage }
+		require.NoError(t, json.Unmarshal(line, &sealed))
+		entries = append(entries, wide(sealed.Entry))
+	}
+	_, snapped := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(wide(cmbo.SnapshotState(snapshot(t, o))))))
+	_, _, journaled := cmbo.RestoreJournal(bytes.NewReader(cmbo.SealJournal(lines[0], entries)))
+	for _, err := range []error{snapped, journaled} {
+		if strconv.IntSize == 64 {
+			require.NoError(t, err)
+			continue
+		}
+		require.ErrorIs(t, err, cmbo.ErrVersion)
+		require.NotErrorIs(t, err, cmbo.ErrCorrupt)
+		require.ErrorContains(t, err, "3000000000 is beyond the integers of this build, which have 32 bits")
 	}
 }
 

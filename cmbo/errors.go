@@ -63,8 +63,8 @@ var (
 	// ErrInternal: cmbo itself panicked, a mistake in the library that is worth a report
 	// with the stack of the [*PanicError].
 	ErrInternal = errors.New("cmbo: panic in the library")
-	// ErrVersion: stored data has a format that this release does not read, or comes from
-	// one whose proposals this one cannot repeat.
+	// ErrVersion: stored data has a format that this release does not read, or integers that an int of
+	// this build does not hold, or comes from a release whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
 	// ErrNumerical: a matrix stayed singular under every jitter tried, an
 	// iteration failed, a surrogate returned numbers of no use, or what a task adds to

@@ -167,7 +167,7 @@ func restore(b []byte, opts []Option) (*Optimizer, error) {
 func (o *Optimizer) restoreEvents(s *snapshotState) error {
 	for i, e := range s.Events {
 		if err := o.h.Restore(e, o.checks()); err != nil {
-			return fmt.Errorf("%w: event %d: %w", ErrCorrupt, i, err)
+			return codec.Corrupt(fmt.Errorf("event %d: %w", i, err))
 		}
 	}
 	return nil

@@ -29,8 +29,7 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 		return nil, err
 	}
 	var out []observations
-	for i := range tasks {
-		t := &tasks[i]
+	for _, t := range tasks {
 		if len(t.X) == 0 {
 			continue
 		}

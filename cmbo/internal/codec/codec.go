@@ -4,6 +4,7 @@
 package codec
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -14,6 +15,7 @@ import (
 	"maps"
 	"math"
 	"slices"
+	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
@@ -33,6 +35,14 @@ func Corrupt(err error) error {
 		return err
 	}
 	return fmt.Errorf("%w: %w", ErrCorrupt, err)
+}
+
+// CheckInt reports an integer that was stored where an int has more bits.
+func CheckInt(v int64) error {
+	if int64(int(v)) != v {
+		return fmt.Errorf("%w: %d is beyond the integers of this build, which have %d bits", ErrVersion, v, strconv.IntSize)
+	}
+	return nil
 }
 
 // Limits bound what decoding may take: see PriorLimits of package cmbo, which has the same fields.
@@ -101,11 +111,11 @@ func each[T any](v []T, f func(T)) {
 }
 
 func (e *Encoder) Bool(v bool) {
+	var b byte
 	if v {
-		e.Byte(1)
-		return
+		b = 1
 	}
-	e.Byte(0)
+	e.Byte(b)
 }
 
 // Floats writes a list; nil and empty are told apart.
@@ -191,12 +201,9 @@ func (d *Decoder) uint() uint64 {
 }
 
 func (d *Decoder) Int() int {
-	v, n := binary.Varint(d.Buf)
-	if n <= 0 || padded(d.Buf, n) || d.Err != nil || int64(int(v)) != v {
-		d.Fail("a bad integer")
-		return 0
-	}
-	d.Buf = d.Buf[n:]
+	u := d.uint()
+	v := int64(u>>1) ^ -int64(u&1) // as binary.Varint has it
+	d.Err = cmp.Or(d.Err, CheckInt(v))
 	return int(v)
 }
 
@@ -224,18 +231,12 @@ func (d *Decoder) Bool() bool {
 	return false
 }
 
-func (d *Decoder) Ints() []int {
-	v := make([]int, d.Count(1))
-	for i := range v {
-		v[i] = d.Int()
-	}
-	return v
-}
+func (d *Decoder) Ints() []int     { return list(d, d.Int) }
+func (d *Decoder) Texts() []string { return list(d, d.Text) }
 
-func (d *Decoder) Texts() []string {
-	var v []string
+func list[T any](d *Decoder, read func() T) (v []T) {
 	for range d.Count(1) {
-		v = append(v, d.Text())
+		v = append(v, read())
 	}
 	return v
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/binary"
+	"fmt"
 	"math"
 	"strings"
 	"testing"
@@ -156,6 +157,25 @@ func TestDecoderRefuses(t *testing.T) {
 		require.Nil(t, d.Floats())
 		require.Nil(t, d.Context())
 		require.Len(t, d.Buf, 99, "nothing is read")
+		d.Fail("another")
+		require.Equal(t, err, d.Err)
+	}
+}
+
+// Int reads what Encoder.Int and binary.AppendVarint write, and says so where an int of this build is too small.
+func TestInts(t *testing.T) {
+	for _, v := range []int64{0, -1, 1, -64, 64, math.MaxInt32, math.MinInt32, math.MaxInt32 + 1, math.MaxInt64, math.MinInt64} {
+		d := Decoder{Buf: binary.AppendVarint(nil, v)}
+		got := d.Int()
+		if int64(int(v)) == v {
+			require.NoError(t, d.Err)
+			require.Equal(t, int(v), got)
+			continue
+		}
+		require.ErrorIs(t, d.Err, ErrVersion)
+		require.NotErrorIs(t, d.Err, ErrCorrupt)
+		require.ErrorContains(t, d.Err, fmt.Sprint(v, " is beyond the integers of this build, which have 32 bits"))
+		err := d.Err
 		d.Fail("another")
 		require.Equal(t, err, d.Err)
 	}

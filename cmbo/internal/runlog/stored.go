@@ -1,12 +1,14 @@
 package runlog
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/space"
 )
 
@@ -14,7 +16,7 @@ import (
 type Stored struct {
 	Kind    string             `json:"event"`
 	Trial   int                `json:"trial,omitempty"`
-	Step    *int               `json:"step,omitempty"`
+	Step    *int64             `json:"step,omitempty"`
 	Index   *int               `json:"index,omitempty"`
 	X       []float64          `json:"x,omitempty"`
 	Y       *float64           `json:"y,omitempty"`
@@ -113,7 +115,8 @@ func (e Event) Export() Stored {
 			out.Index = &e.Index
 		}
 	case EventReported:
-		out.Step, out.Y = &e.Step, &e.Y
+		step := int64(e.Step)
+		out.Step, out.Y = &step, &e.Y
 	case EventStopped:
 		if e.Noise > 0 {
 			out.Y = &e.Y
@@ -124,11 +127,11 @@ func (e Event) Export() Stored {
 		out.Count = &e.Count
 	}
 	for _, d := range e.State {
+		p := &d
 		if math.IsInf(d, 1) {
-			out.State = append(out.State, nil)
-			continue
+			p = nil
 		}
-		out.State = append(out.State, &d)
+		out.State = append(out.State, p)
 	}
 	return out
 }
@@ -143,7 +146,7 @@ func (h *Log) Restore(s Stored, c Checks) error {
 		return err
 	}
 	e := Event{
-		Kind: EventKind(kind), Trial: s.Trial, Step: value(s.Step), Index: -1, X: s.X, Y: value(s.Y), Noise: s.Noise,
+		Kind: EventKind(kind), Trial: s.Trial, Step: int(value(s.Step)), Index: -1, X: s.X, Y: value(s.Y), Noise: s.Noise,
 		Outputs: s.Outputs, Params: s.Params, Count: value(s.Count), Saw: s.Saw, Paused: s.Paused,
 	}
 	if e.Saw < 0 || e.Saw > len(h.Events) {
@@ -167,7 +170,7 @@ func (h *Log) Restore(s Stored, c Checks) error {
 	}
 	switch e.Kind {
 	case EventReported:
-		err = h.CheckReport(e.Trial, e.Step, e.Y)
+		err = cmp.Or(codec.CheckInt(*s.Step), h.CheckReport(e.Trial, e.Step, e.Y))
 	case EventStopped:
 		if (s.Y != nil) != (e.Noise != 0) || len(h.Trials[e.Trial-1].Curve.Steps) == 0 {
 			return fmt.Errorf("%q without a curve, an end or its variance", s.Kind)
@@ -220,12 +223,9 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 		e.Index >= 0 && !slices.Equal(h.space.Rows()[e.Index], e.X) {
 		return fmt.Errorf("trial %d is not candidate %d", e.Trial, e.Index)
 	}
+	inf := math.Inf(1)
 	for _, d := range s.State {
-		v := math.Inf(1)
-		if d != nil {
-			v = *d
-		}
-		e.State = append(e.State, v)
+		e.State = append(e.State, *cmp.Or(d, &inf))
 	}
 	return c.CheckState(e.State)
 }
