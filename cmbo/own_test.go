@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -19,7 +21,12 @@ import (
 var (
 	ownProblems = flag.Int("own", 4, "problems of each family of TestOwnLengthsOfRuns")
 	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
+	ownFirst    = flag.Uint64("own-first", 0, "number of the first problem of each of its families")
+	ownOther    = flag.String("own-other", likelyOfAny, "the change that it compares the default with, as WithAblation takes it")
 )
+
+// likelyOfAny is the change of the default whose runs keep lengths likely of any function.
+const likelyOfAny = "OwnFrom=1000:1000,Outgrow=1000"
 
 // hills returns functions of one family on the unit cube, each with its largest value, 0, at a point of its own near a common
 // one: ellipsoids that lie askew, ridges, ripples on a bowl, and a cone that is steep in one coordinate.
@@ -57,6 +64,44 @@ func hills(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 
 	return out
 }
 
+// A hillProblem is a past of 40 values a task, and a target whose values have noise of that deviation.
+type hillProblem struct {
+	space  *cmbo.Space
+	tasks  []cmbo.Task
+	target func(x []float64) float64
+	noise  float64
+	rows   uint64 // the seed of rows to predict
+}
+
+// priors returns what the default learns, and what it does with a change.
+func (h *hillProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
+	return [2]*cmbo.Prior{
+		learn(tb, h.space, h.tasks),
+		learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(change, ",")...)),
+	}
+}
+
+// hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with noise.
+func hillsOf(tb testing.TB, family string, seed uint64) hillProblem {
+	r := rng.Stream(seed, "TestOwnLengthsOfRuns"+family)
+	dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
+	s, err := cmbo.UnitCube(dim)
+	require.NoError(tb, err)
+	h := hillProblem{space: s, tasks: make([]cmbo.Task, past), noise: []float64{0, 0, 0.02}[seed%3]}
+	fs := hills(family, r, dim, past+1)
+	for i := range h.tasks {
+		t := &h.tasks[i]
+		t.ID = string(rune('a' + i))
+		t.X, err = s.Sample(40, r.Uint64())
+		require.NoError(tb, err)
+		for _, x := range t.X {
+			t.Y = append(t.Y, fs[i](x)+h.noise*r.NormFloat64())
+		}
+	}
+	h.target, h.rows = fs[past], r.Uint64()
+	return h
+}
+
 // TestOwnLengthsOfRuns: in spaces without a list, runs whose process beside the past has lengths of their own, from the
 // fifteenth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
 // their intervals hold as much.
@@ -70,25 +115,11 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 	}
 	for _, family := range families {
 		var own []float64
-		for seed := range uint64(*ownProblems) {
-			r := rng.Stream(seed, t.Name()+family)
-			dim, past, noise := 2+int(seed%4), []int{3, 8}[seed/4%2], []float64{0, 0, 0.02}[seed%3]
-			s, err := cmbo.UnitCube(dim)
-			require.NoError(t, err)
-			fs := hills(family, r, dim, past+1)
-			tasks := make([]cmbo.Task, past)
-			for i := range tasks {
-				tasks[i].ID = string(rune('a' + i))
-				tasks[i].X, err = s.Sample(40, r.Uint64())
-				require.NoError(t, err)
-				for _, x := range tasks[i].X {
-					tasks[i].Y = append(tasks[i].Y, fs[i](x)+noise*r.NormFloat64())
-				}
-			}
-			f, rows := fs[past], r.Uint64()
-			for arm, names := range [][]string{nil, {"OwnFrom=1000:1000", "Outgrow=1000"}} {
-				p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation(names...))
-				require.NoError(t, err)
+		for i := range *ownProblems {
+			seed := *ownFirst + uint64(i)
+			h := hillsOf(t, family, seed)
+			s, f, noise := h.space, h.target, h.noise
+			for arm, p := range h.priors(t, *ownOther) {
 				o, best, e := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithSeed(seed)), math.Inf(-1), rng.Stream(seed, "noise")
 				for n := range *ownBudget {
 					trial, err := o.Ask(ctx)
@@ -96,7 +127,7 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 					best = max(best, f(trial.X))
 					require.NoError(t, o.Tell(trial.ID, f(trial.X)+noise*e.NormFloat64()))
 					if n == 29 {
-						at, err := s.Sample(50, rows)
+						at, err := s.Sample(50, h.rows)
 						require.NoError(t, err)
 						for _, x := range at {
 							mean, sd, err := o.Predict(x)
@@ -110,18 +141,52 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 				if log := math.Log10(max(-best, 1e-6)); arm == 0 {
 					own = append(own, log)
 				} else {
-					own[seed] -= log
+					own[i] -= log
 				}
 			}
 		}
 		all = append(all, own...)
-		t.Logf("%s: with lengths of their own runs end at %s of the regret of the others", family, ratioOf(own))
+		t.Logf("%s: the default's runs end at %s of the regret of the others", family, ratioOf(own))
 	}
 	share := [2]float64{float64(held[0]) / float64(of[0]), float64(held[1]) / float64(of[1])}
 	t.Logf("all: %s; after 30 values 90 %% intervals hold %.3f of random rows, and %.3f of the others", ratioOf(all), share[0], share[1])
+	if *ownOther != likelyOfAny {
+		return
+	}
 	mean, _ := stat.MeanVariance(all)
 	assert.Less(t, mean, -0.05)
 	assert.Greater(t, share[0], min(share[1]-0.05, 0.9))
+}
+
+// BenchmarkOwnLengthsOfRuns is a run of a hundred evaluations on a problem of TestOwnLengthsOfRuns, in two to five
+// dimensions, the past being learned already: ms/run with lengths of its own, times-any the ratio of its time to that of a
+// run with lengths likely of any function. The two take turns, so that what else the machine does slows both down.
+func BenchmarkOwnLengthsOfRuns(b *testing.B) {
+	for i, family := range []string{"askew", "ridge", "ripples", "cone"} {
+		b.Run(family, func(b *testing.B) {
+			h := hillsOf(b, family, uint64(i))
+			var took [2]time.Duration
+			for b.Loop() {
+				var runs [2]*cmbo.Optimizer
+				for arm, p := range h.priors(b, likelyOfAny) {
+					runs[arm] = newOptimizer(b, h.space, cmbo.WithPrior(p))
+				}
+				noise := [2]*rand.Rand{rng.Stream(0, "noise"), rng.Stream(0, "noise")}
+				for range 100 {
+					for arm, o := range runs {
+						start := time.Now()
+						trial, err := o.Ask(ctx)
+						require.NoError(b, err)
+						require.NoError(b, o.Tell(trial.ID, h.target(trial.X)+h.noise*noise[arm].NormFloat64()))
+						took[arm] += time.Since(start)
+					}
+				}
+			}
+			b.ReportMetric(1e3*took[0].Seconds()/float64(b.N), "ms/run")
+			b.ReportMetric(took[0].Seconds()/took[1].Seconds(), "times-any")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
 }
 
 // ratioOf says which ratio the mean of its decimal logarithms is, and the interval of twice its standard error.
