@@ -63,9 +63,9 @@ func ExampleSpace_Sample() {
 		}
 	}
 	best, _ := opt.Best()
-	fmt.Println("within memory:", best.X[0]*best.X[1] <= 16384)
+	fmt.Printf("best of 5: batch and width add up to %.1f thousand\n", best.Y/1000)
 	// Output:
-	// within memory: true
+	// best of 5: batch and width add up to 1.0 thousand
 }
 
 func must[T any](v T, err error) T {

@@ -74,7 +74,7 @@ func ExampleWithSurrogate() {
 		}
 	}
 	best, _ := opt.Best()
-	fmt.Println("within 0.5 of the best:", best.Y > -0.5)
+	fmt.Printf("best of 30: lr %.3f, depth %d\n", best.Float("lr"), best.Int("depth"))
 	// Output:
-	// within 0.5 of the best: true
+	// best of 30: lr 0.001, depth 6
 }

@@ -96,10 +96,12 @@ func ExampleOptimizer_Cancel() {
 	_ = opt.TellFailed(trials[0].ID)   // crashed: not proposed again
 	_ = opt.Cancel(trials[1].ID)       // may be proposed again
 	err = opt.Tell(trials[2].ID, 0.81) // too late
-	fmt.Println(errors.Is(err, cmbo.ErrTrialClosed), err)
+	if errors.Is(err, cmbo.ErrTrialClosed) {
+		fmt.Println(err)
+	}
 	// Output:
 	// 3 open trials
-	// true cmbo: trial is closed: 3 was told
+	// cmbo: trial is closed: 3 was told
 }
 
 // Points that were tried elsewhere are told by Observe.

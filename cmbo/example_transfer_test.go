@@ -123,10 +123,12 @@ func ExampleOptimizer_Outlook() {
 		panic(err)
 	}
 	const worth = 0.01 // accuracy that pays for an evaluation
-	fmt.Println("go on:", outlook.Next > worth)
+	if outlook.Next < worth {
+		fmt.Printf("stop: the next is worth %.3f\n", outlook.Next)
+	}
 	fmt.Printf("gained %.2f; at most %.2f is left\n", outlook.Gained, outlook.Most)
 	// Output:
-	// go on: false
+	// stop: the next is worth 0.000
 	// gained 0.02; at most 0.00 is left
 }
 

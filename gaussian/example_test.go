@@ -25,7 +25,7 @@ func ExampleFitter() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println("noise variance below 0.01:", r.Noise < 0.01)
+	fmt.Printf("noise %.2f\n", math.Sqrt(r.Noise))
 
 	var gram linalg.Sym
 	kernel.Gram(&gram, r.Kernel, x)
@@ -49,7 +49,7 @@ func ExampleFitter() {
 		fmt.Printf("f(%.1f) = %.1f ± %.1f\n", z.At(i, 0), m, math.Sqrt(variance[i]))
 	}
 	// Output:
-	// noise variance below 0.01: true
+	// noise 0.02
 	// f(0.5) = 0.1 ± 0.0
 	// f(1.2) = 0.6 ± 0.4
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 )
 
@@ -61,36 +62,42 @@ func ExampleFind() {
 	fmt.Printf("best of 8: %.2f\n", best.Y)
 
 	w := surrogate.(cmbo.Weigher).Weights()
-	fmt.Println("the tasks on the right weigh more:", w[3]+w[4] > w[0]+w[1]+w[2])
+	fmt.Printf("weights: %.1f on the left, %.1f on the right, %.1f the run itself\n", w[0]+w[1]+w[2], w[3]+w[4], w[5])
 	// Output:
 	// best of 8: 1.00
-	// the tasks on the right weigh more: true
+	// weights: 0.0 on the left, 0.7 on the right, 0.3 the run itself
 }
 
-// All methods by name, each with what it does with a run's acquisition.
+// All methods by name, each with the acquisitions of a run that suit it.
 func ExampleMethods() {
 	for _, m := range baseline.Methods() {
-		fmt.Println(m.Name, m.Use.Suits(cmbo.EI()), m.Use.Suits(cmbo.UCB(3)))
+		fmt.Printf("%s:", m.Name)
+		for _, a := range []acq.Func{cmbo.EI(), cmbo.UCB(3)} {
+			if m.Use.Suits(a) {
+				fmt.Printf(" %v", a)
+			}
+		}
+		fmt.Println()
 	}
 	// Output:
-	// Random true true
-	// GP true true
-	// RGPE true true
-	// TST-R true true
-	// TAF-RGPE true false
-	// TAF-R true false
-	// RM-GP-UCB false true
-	// RM-GP-TS false true
-	// ScaML-GP true true
-	// HyperBO true true
-	// HyperBO+ true true
-	// MetaBO true true
-	// EM-EGP true true
-	// EM-EGP-affine true true
-	// EM-EGP-noisefit true true
-	// EM-EGP-OAS true true
-	// ABLR true true
-	// GC3P true true
-	// StackedGP true true
-	// Portfolio true true
+	// Random: EI UCB(3)
+	// GP: EI UCB(3)
+	// RGPE: EI UCB(3)
+	// TST-R: EI UCB(3)
+	// TAF-RGPE: EI
+	// TAF-R: EI
+	// RM-GP-UCB: UCB(3)
+	// RM-GP-TS: UCB(3)
+	// ScaML-GP: EI UCB(3)
+	// HyperBO: EI UCB(3)
+	// HyperBO+: EI UCB(3)
+	// MetaBO: EI UCB(3)
+	// EM-EGP: EI UCB(3)
+	// EM-EGP-affine: EI UCB(3)
+	// EM-EGP-noisefit: EI UCB(3)
+	// EM-EGP-OAS: EI UCB(3)
+	// ABLR: EI UCB(3)
+	// GC3P: EI UCB(3)
+	// StackedGP: EI UCB(3)
+	// Portfolio: EI UCB(3)
 }

@@ -39,11 +39,11 @@ digits,Tuesday,0.3,9,0.70
 	prior := must(cmbo.Learn(context.Background(), space, past.Tasks))
 	opt := must(cmbo.New(space, cmbo.WithPrior(prior)))
 	trial := must(opt.Ask(context.Background()))
-	fmt.Println("trial", trial.ID, "without an initial design:", space.Check(trial.X) == nil)
+	fmt.Printf("first trial: lr %.2f, depth %d\n", trial.Float("lr"), trial.Int("depth"))
 	// Output:
 	// iris 3
 	// digits 3
-	// trial 1 without an initial design: true
+	// first trial: lr 0.02, depth 5
 }
 
 // Bad rows can be left out; the report says which and why.
@@ -57,14 +57,20 @@ func ExampleReport() {
 	space := must(cmbo.NewSpace(cmbo.Float("lr", 0, 1), cmbo.Int("depth", 1, 12)))
 	past, err := history.CSV{Space: space, Policy: history.Skip}.Read(strings.NewReader(file))
 	fmt.Println(past.Report.Accepted, past.Report.Skipped, err)
+	outside := 0
 	for _, e := range past.Report.Errors {
-		fmt.Println(e, "-", errors.Is(e, cmbo.ErrOutOfSpace))
+		if errors.Is(e, cmbo.ErrOutOfSpace) {
+			outside++
+		}
+		fmt.Println(e)
 	}
+	fmt.Println(outside, "outside the space")
 	// Output:
 	// 1 3 <nil>
-	// history: line 3: task "task": "depth" is "99": 99 is not in [1, 12] - true
-	// history: line 4: task "task": "value" is "NaN": not finite - false
-	// history: line 5: task "task": "depth" is "five": not a number - true
+	// history: line 3: task "task": "depth" is "99": 99 is not in [1, 12]
+	// history: line 4: task "task": "value" is "NaN": not finite
+	// history: line 5: task "task": "depth" is "five": not a number
+	// 2 outside the space
 }
 
 // A file of more tasks than fit in the memory passes through one by one.

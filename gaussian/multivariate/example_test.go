@@ -102,8 +102,7 @@ func ExampleBarycenter() {
 		return
 	}
 	c := r.Center
-	fmt.Printf("mean %.1f, variances %.1f and %.1f\n", c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1))
-	fmt.Println(r.Method, r.Converged)
+	fmt.Printf("%s: mean %.1f, variances %.1f and %.1f\n", r.Method, c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1))
 
 	ps = append(ps, normal(1, 1, 2, -0.9, 1))
 	r, err = multivariate.Barycenter(context.Background(), ps, nil)
@@ -111,9 +110,12 @@ func ExampleBarycenter() {
 		fmt.Println(err)
 		return
 	}
-	fmt.Println(r.Method, r.Converged, r.Residual <= 1e-10)
+	c = r.Center
+	fmt.Printf("%s: mean %.1f, variances %.1f and %.1f, covariance %.1f\n", r.Method, c.Mean(), c.Cov().At(0, 0), c.Cov().At(1, 1), c.Cov().At(0, 1))
+	if !r.Converged {
+		fmt.Println("not converged: residual", r.Residual)
+	}
 	// Output:
-	// mean [1.0 0.0], variances 4.0 and 4.0
-	// commuting true
-	// cholesky true true
+	// commuting: mean [1.0 0.0], variances 4.0 and 4.0
+	// cholesky: mean [1.0 0.3], variances 3.2 and 2.7, covariance -0.5
 }

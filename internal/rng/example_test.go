@@ -11,6 +11,9 @@ func ExampleStream() {
 	a := rng.Stream(1, "task", 7)
 	b := rng.Stream(1, "task", 7)
 	rng.Stream(1, "task", 6).Uint64()
-	fmt.Println(a.Uint64() == b.Uint64())
-	// Output: true
+	fmt.Println(a.Uint64())
+	fmt.Println(b.Uint64())
+	// Output:
+	// 12769357881405290061
+	// 12769357881405290061
 }
