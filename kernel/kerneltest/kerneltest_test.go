@@ -54,6 +54,16 @@ func (k *rational) Eval(x, y []float64) float64 {
 		return k.v * (1 + s/2)
 	case "modifies":
 		x[0] += 1e-3
+	case "asymmetric at the edge":
+		return k.v/(1+s/2) + 12*eps*one(x, y, 0.31, 0.62)
+	case "asymmetric beyond the edge":
+		return k.v/(1+s/2) + 13*eps*one(x, y, 0.31, 0.62)
+	case "asymmetric at the last point":
+		if x[0] > 0.6 && x[1] > 0.9 && y[1] == 0 {
+			return k.v/(1+s/2) + 1e-9
+		}
+	case "modifies one":
+		x[0] += 1e-3 * one(x, y, 0.31, 0.62)
 	case "stateful":
 		*k.calls++
 		return k.v/(1+s/2) + 1e-9*float64(*k.calls)
@@ -129,8 +139,28 @@ func (k *rational) ParamGrad(dst, x, y []float64) float64 {
 		dst[0] = math.NaN()
 	case "gradient value":
 		return v * (1 + 1e-9)
+	case "gradient value low":
+		return v * (1 - 1e-9)
+	case "gradient value at the edge":
+		return v + 12*eps
+	case "gradient value beyond the edge":
+		return v + 13*eps
+	case "gradient ninth digit":
+		dst[0] *= 1 + 4e-9
+	case "gradient tenth digit":
+		dst[0] *= 1 + 5e-10
 	}
 	return v
+}
+
+const eps = 0x1p-52
+
+// one is 1 for two points on the first axis, one at from and one at to, in this order, and else 0.
+func one(x, y []float64, from, to float64) float64 {
+	if x[1] == 0 && y[1] == 0 && math.Abs(x[0]-from) < 1e-9 && math.Abs(y[0]-to) < 1e-9 {
+		return 1
+	}
+	return 0
 }
 
 func grid() *linalg.Dense {
@@ -167,6 +197,12 @@ func TestDefects(t *testing.T) {
 		{"gradient digits", "param gradient"},
 		{"gradient left out", "param gradient"},
 		{"gradient value", "param gradient"},
+		{"gradient value low", "param gradient"},
+		{"gradient value beyond the edge", "param gradient"},
+		{"gradient ninth digit", "param gradient"},
+		{"asymmetric beyond the edge", "symmetry"},
+		{"asymmetric at the last point", "symmetry"},
+		{"modifies one", "symmetry"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.defect, func(t *testing.T) {
@@ -199,6 +235,9 @@ func TestSound(t *testing.T) {
 	kerneltest.TestKernel(t, kernel.Sum(newRational(""), kernel.Constant(0.2)), grid())
 	kerneltest.TestKernel(t, kernel.Product(linear{}, newRational("")), grid())
 	kerneltest.TestKernel(t, kernel.Product(linear{}, plain{newRational("")}), grid())
+	for _, sound := range []string{"asymmetric at the edge", "gradient value at the edge", "gradient tenth digit"} {
+		kerneltest.TestKernel(t, newRational(sound), grid())
+	}
 	rng := testutil.RNG(t)
 	x := linalg.NewDense(12, 3, nil)
 	for i := range 12 {
@@ -236,6 +275,114 @@ func (p plain) WithParams(th []float64) (kernel.Kernel, error) {
 	}
 	return plain{k}, nil
 }
+
+// table is a kernel of two points with variances of 8 and the covariance that it is given, whose parameters do not
+// change it. Their numbers, and its value when they have been set twice, are off by multiples of eps.
+type table struct {
+	cov, paramOff, backOff float64
+	theta                  []float64
+	set                    *int
+	defect                 string
+}
+
+func newTable() *table { return &table{cov: 1, theta: []float64{0.25, -2.5}, set: new(int)} }
+
+func (k *table) Eval(x, y []float64) float64 {
+	if x[0] == y[0] {
+		return 8
+	}
+	return k.cov
+}
+
+func (k *table) NumParams() int { return len(k.theta) }
+
+func (k *table) AppendParams(dst []float64) []float64 {
+	first := k.theta[0]
+	if len(dst) > 0 {
+		switch k.defect {
+		case "changes what it appends to":
+			dst[0] = 0
+		case "appends other numbers":
+			first++
+		}
+	}
+	return append(append(dst, first), k.theta[1:]...)
+}
+
+func (k *table) WithParams(theta []float64) (kernel.Kernel, error) {
+	if n := len(theta) - len(k.theta); n != 0 && !(n == 1 && k.defect == "takes one more") && !(n == -1 && k.defect == "takes one fewer") {
+		return nil, errors.New("count")
+	}
+	for _, t := range theta {
+		if math.IsNaN(t) || math.IsInf(t, 0) {
+			return nil, errors.New("not finite")
+		}
+	}
+	out := *k
+	out.theta = append([]float64{}, theta...)
+	if len(theta) > 1 {
+		out.theta[0] += k.paramOff
+		out.theta[1] += 2 * k.paramOff // its size is above 2
+	}
+	if k.defect == "changes its parameters" {
+		k.theta = []float64{k.theta[0] + 1, k.theta[1]}
+	}
+	if *k.set++; *k.set == 2 {
+		out.cov += k.backOff
+	}
+	return &out, nil
+}
+
+// TestEdges: what differs by rounding is not reported, and what differs by a little more is.
+func TestEdges(t *testing.T) {
+	two := linalg.NewDense(2, 1, []float64{0, 1})
+	for name, tt := range map[string]struct {
+		change func(k *table)
+		check  string
+	}{
+		"two points":          {func(*table) {}, ""},
+		"covariance":          {func(k *table) { k.cov = 8 + 128*eps }, ""},
+		"less covariance":     {func(k *table) { k.cov = -8 - 128*eps }, ""},
+		"more covariance":     {func(k *table) { k.cov = 8 + 136*eps }, "semidefinite"},
+		"much less":           {func(k *table) { k.cov = -8 - 136*eps }, "semidefinite"},
+		"parameters":          {func(k *table) { k.paramOff = 8 * eps }, ""},
+		"parameters below":    {func(k *table) { k.paramOff = -8 * eps }, ""},
+		"parameters beyond":   {func(k *table) { k.paramOff = 8.5 * eps }, "params"},
+		"value":               {func(k *table) { k.backOff = 5120 * eps }, ""},
+		"value below":         {func(k *table) { k.backOff = -5120 * eps }, ""},
+		"value beyond":        {func(k *table) { k.backOff = 5130 * eps }, "params"},
+		"value far below":     {func(k *table) { k.backOff = -5130 * eps }, "params"},
+		"π is lost":           {func(k *table) { k.defect = "changes what it appends to" }, "params"},
+		"others after π":      {func(k *table) { k.defect = "appends other numbers" }, "params"},
+		"other parameters":    {func(k *table) { k.defect = "changes its parameters" }, "params"},
+		"one more":            {func(k *table) { k.defect = "takes one more" }, "params"},
+		"one fewer":           {func(k *table) { k.defect = "takes one fewer" }, "params"},
+		"none in place of it": {func(k *table) { k.theta, k.defect = k.theta[:1], "takes one fewer" }, "params"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var r recorder
+			k := newTable()
+			tt.change(k)
+			kerneltest.TestKernel(&r, k, two)
+			if reports := strings.Join(r.reports, "\n"); tt.check == "" && reports != "" || !strings.Contains(reports, tt.check) {
+				t.Errorf("check %q: reports %q", tt.check, reports)
+			}
+		})
+	}
+}
+
+// TestName: reports name a kernel by what it prints as.
+func TestName(t *testing.T) {
+	var r recorder
+	kerneltest.TestKernel(&r, named{newRational("count")}, grid())
+	if len(r.reports) == 0 || !strings.HasPrefix(r.reports[0], "rational quadratic: params: ") {
+		t.Errorf("reports %q", r.reports)
+	}
+}
+
+type named struct{ *rational }
+
+func (named) String() string { return "rational quadratic" }
 
 func TestPoints(t *testing.T) {
 	defer func() {
