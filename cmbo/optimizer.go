@@ -369,7 +369,7 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical].
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
-// past tasks set how much wider and lower they reach: they hold 82 to 99 % of other rows on fifteen tables, and 50 %
+// past tasks set how much wider and lower they reach: they hold 82 to 98 % of other rows on fifteen tables, and 47 %
 // on storm, where a third of the values lie hundreds of times as far below the best as the others
 // (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -divisions 5 -v). On draws of a Gaussian population
 // they hold 89 to 93 % (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not
