@@ -238,6 +238,8 @@ type scored struct {
 	criterion string   // its name, if it has one
 	alone     bool     // nothing was taken from the past
 	state     []float64
+	climbs    bool    // scores compare with those of other points,
+	top       float64 // once the difference of this is added
 
 	within []float64 // as of the factor of the cost
 }
@@ -339,6 +341,7 @@ type factor struct {
 	power  int
 	output string    // that has to hold its limits, "" for success
 	log    []float64 // of such an output, or of the cost, the logarithm of p, from the largest of all
+	top    float64   // that one
 
 	cost      []float64 // of the cost what is expected of it, in the user's units
 	costPower float64   // by which it counts

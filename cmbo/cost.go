@@ -157,7 +157,7 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense,
 	for i, l := range logs {
 		g.log[i] = float64(-g.costPower*l) + affords[i]
 	}
-	relate(g.log)
+	g.top = relate(g.log)
 	g.p = exps(g.log)
 	return g, nil
 }

@@ -61,9 +61,9 @@ func ExampleAsCost() {
 	// trial 1: size 8.4 in 5.0 s
 	// trial 2: size 6.9 in 8.1 s
 	// trial 3: size 6.0 in 11.1 s
-	// trial 4: size 15.8 in 2.4 s
+	// trial 4: size 16.2 in 2.4 s
 	// trial 5: size 12.0 in 1.5 s
-	// trial 6: size 12.5 in 1.8 s
+	// trial 6: size 12.4 in 1.8 s
 	// 30.0 s spent
 }
 

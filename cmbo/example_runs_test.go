@@ -159,7 +159,7 @@ func ExampleOptimizer_TellFailed() {
 	best, _ := opt.Best()
 	fmt.Printf("%d of 15 crashed, best accuracy %.2f\n", crashes, best.Y)
 	// Output:
-	// 2 of 15 crashed, best accuracy 0.95
+	// 3 of 15 crashed, best accuracy 0.95
 }
 
 // What the model believes: of the past, of a point, of its last proposal.
@@ -199,5 +199,5 @@ func ExampleOptimizer_LastStep() {
 	// Output:
 	// 99.5 % of the mass lies on the past
 	// at 0.9 hardly more than 0.3
-	// trial 5 scored best of 1200 candidates
+	// trial 5 scored best of 560 candidates
 }

@@ -111,19 +111,12 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 		b := unknown
 		d, scale := past.data(true)
 		if x.Reason == ReasonScore {
-			c, err := past.candidates(trial)
-			if err != nil {
-				return x, err
-			}
-			s, how, err := past.score(ctx, trial, c.x)
+			c, s, how, err := past.scored(ctx, trial)
 			if err != nil {
 				return x, err
 			}
 			if s.Chosen = slices.IndexFunc(c.rows, func(r []float64) bool { return slices.Equal(r, e.X) }); s.Chosen < 0 {
 				return x, fmt.Errorf("%w: trial %d is none of the %d candidates that this release draws", ErrVersion, trial, len(c.rows))
-			}
-			if !o.space.Finite() {
-				s.Candidates = c.rows
 			}
 			spent, err := past.spent()
 			if err != nil {

@@ -41,6 +41,12 @@ func SnapshotState(b []byte) []byte {
 	return b[i+len(`"state":`) : j]
 }
 
+// Climbs is the number of rounds of candidates near the best one.
+var Climbs = &climbs
+
+// MayBeExact says whether a run without a past looks for noise that is next to none.
+var MayBeExact = &mayBeExact
+
 // ViewShares are the views that a run without a past chooses from.
 var ViewShares = &viewShares
 

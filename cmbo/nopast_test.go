@@ -16,7 +16,7 @@ import (
 )
 
 var (
-	noPastRuns = flag.Int("nopast", 6, "runs on each problem of TestWithoutPastBesideRandom, and of TestPlateau")
+	noPastRuns = flag.Int("nopast", 8, "runs on each problem of TestWithoutPastBesideRandom, and of TestPlateau")
 	design     = flag.Int("design", 5, "points of its initial design")
 	noViews    = flag.Bool("noviews", false, "its models see values as they are")
 )

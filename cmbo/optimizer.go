@@ -161,6 +161,9 @@ func (o *Optimizer) makeModel() error {
 // without a prior: see gp.View. The smaller makes of most values the logarithm of what they lack of the best.
 var viewShares = []float64{1, 0.25}
 
+// mayBeExact has it look for noise that is next to none, where points come ever nearer to each other.
+var mayBeExact = true
+
 // model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if it is bound.
 func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	if c.surrogate != nil {
@@ -184,7 +187,8 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, c.seed)}, nil
+	exact := mayBeExact && !space.Finite()
+	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact, c.seed)}, nil
 }
 
 // everywhere returns the candidates of a finite or listed space in the unit cube, of another n points spread over it.

@@ -111,8 +111,8 @@ const (
 	defaultSeed        = 1
 	defaultIndexPoints = 500
 	defaultInitial     = 5
-	defaultSobol       = 1000
-	defaultLocal       = 200
+	defaultSobol       = 400
+	defaultLocal       = 80
 
 	maxCandidates = 1 << 20
 )

@@ -84,7 +84,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{gp.NewPlain(dim, c.kernel, math.NaN(), scale, nil, c.seed)}}
+		m.model = consulted{plainRun{gp.NewPlain(dim, c.kernel, math.NaN(), scale, nil, false, c.seed)}}
 		return nil
 	}
 	past, err := m.past.model.At(ctx, c.context)
@@ -182,22 +182,23 @@ func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense, pen
 		return g, err
 	}
 	g.p = exps(g.log)
-	relate(g.log)
+	g.top = relate(g.log)
 	return g, nil
 }
 
 // alike is the difference of logarithms up to which probabilities count as the same.
 const alike = 1e-6
 
-// relate takes the largest logarithm off all: what all candidates have in common makes no
-// difference, and a limit that all hold none to the last bit.
-func relate(logs []float64) {
-	top := slices.Max(logs)
+// relate takes the largest logarithm, which it returns, off all: what all candidates have in common
+// makes no difference, and a limit that all hold none to the last bit.
+func relate(logs []float64) (top float64) {
+	top = slices.Max(logs)
 	for i := range logs {
 		if logs[i] -= top; logs[i] >= -alike || math.IsNaN(logs[i]) { // NaN where all are -Inf
 			logs[i] = 0
 		}
 	}
+	return top
 }
 
 // feasible reports which values that a model learns from count as achieved: they are no

@@ -252,8 +252,9 @@ func (o *Optimizer) asked(id, r int, x []float64) runlog.Event {
 // proposable are the rows that a proposal is chosen from.
 type proposable struct {
 	rows [][]float64
-	x    *linalg.Dense // in the unit cube
-	free []int         // those that may be proposed
+	x    *linalg.Dense   // in the unit cube
+	free []int           // those that may be proposed
+	seen map[string]bool // of points drawn, the keys of those
 }
 
 // candidates returns those of a trial.
@@ -266,11 +267,11 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	}
 	o.draw(id)
 	var xs []*linalg.Dense
-	seen := make(map[string]bool) // whole numbers and choices are drawn again
+	c.seen = make(map[string]bool) // whole numbers and choices are drawn again
 	for _, b := range o.drawn {
 		for i, key := range b.keys {
-			if !seen[key] && o.h.Proposable(key) {
-				seen[key] = true
+			if !c.seen[key] && o.h.Proposable(key) {
+				c.seen[key] = true
 				c.free = append(c.free, len(c.rows)+i)
 			}
 		}
@@ -279,7 +280,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	if o.config.checkpoints {
 		var paused [][]float64
 		for _, e := range o.h.Estimates {
-			if key := points.Key(e.X); !seen[key] && o.h.Proposable(key) {
+			if key := points.Key(e.X); !c.seen[key] && o.h.Proposable(key) {
 				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
 			}
 		}
@@ -294,11 +295,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 
 // modelPoint asks the model.
 func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
-	c, err := o.candidates(id)
-	if err != nil {
-		return runlog.Event{}, err
-	}
-	s, how, err := o.score(ctx, id, c.x)
+	c, s, how, err := o.scored(ctx, id)
 	if err != nil {
 		return runlog.Event{}, err
 	}
@@ -313,24 +310,69 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	best := slices.MaxFunc(scored, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 	s.Chosen = best
 	o.step = s
-	if !o.space.Finite() {
-		s.Candidates = c.rows
-	}
 	e := o.asked(id, best, c.rows[best])
 	e.State = how.state
 	return e, nil
 }
 
-// score fits the model and scores all rows of x. It returns how they were scored, with
-// what the model wants back of the proposal.
-func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scored, error) {
+// Local candidates are at one of two distances from the best point told, parts of a coordinate's range.
+const wideStep, narrowStep = 0.1, 0.02
+
+// climbs is the number of rounds of those near the best candidate, at the larger distance first and at half of it in each
+// that follows.
+var climbs = 8
+
+// scored fits the model and scores the candidates of a trial. It returns how they were scored, with what the model wants
+// back of the proposal. Expected improvements differ by orders of magnitude near the best point, where those drawn in a
+// parameter space are few: points near the best candidate are drawn and scored, too, as many as local ones in all.
+func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how scored, err error) {
+	if c, err = o.candidates(id); err != nil {
+		return c, nil, how, err
+	}
 	d, scale := o.data(true)
 	if err := o.fit(ctx, d); err != nil {
-		return nil, scored{}, err
+		return c, nil, how, err
 	}
+	if s, how, err = o.score(ctx, id, d, c.x); err != nil {
+		return c, nil, how, err
+	}
+	s.Shift, s.Scale = scale.Shift, scale.Scale
+	r, n, step := rng.Stream(o.config.seed, "climb", uint64(id)), o.config.local/max(climbs, 1), wideStep
+	for round := 0; round < climbs && n > 0 && how.climbs && o.rows == nil; round++ {
+		around := slices.MaxFunc(c.free, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
+		first := len(c.rows)
+		for _, row := range o.space.Near(c.rows[around], n, step, r) {
+			if key := points.Key(row); !c.seen[key] && o.h.Proposable(key) {
+				c.seen[key] = true
+				c.free, c.rows = append(c.free, len(c.rows)), append(c.rows, row)
+			}
+		}
+		if step /= 2; len(c.rows) == first {
+			continue
+		}
+		near, by, err := o.score(ctx, id, d, o.space.EncodeAll(c.rows[first:]))
+		if err != nil {
+			return c, nil, how, err
+		}
+		for _, v := range near.Scores {
+			s.Scores = append(s.Scores, v+by.top-how.top)
+		}
+		s.Mean, s.SD, s.Success = append(s.Mean, near.Mean...), append(s.SD, near.SD...), append(s.Success, near.Success...)
+		for name, p := range near.Holds {
+			s.Holds[name] = append(s.Holds[name], p...)
+		}
+		s.Cost, how.within = append(s.Cost, near.Cost...), append(how.within, by.within...)
+	}
+	if !o.space.Finite() {
+		s.Candidates = c.rows
+	}
+	return c, s, how, nil
+}
+
+// score has the fitted model score all rows of x.
+func (o *draft) score(ctx context.Context, id int, d Data, x *linalg.Dense) (*Step, scored, error) {
 	n, _ := x.Dims()
-	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n),
-		Shift: scale.Shift, Scale: scale.Scale}
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n)}
 	q := question{
 		data: d, x: x, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)),
 		feasible: o.feasible(), judge: o.judge(),
@@ -363,6 +405,7 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 			}
 			s.Holds[g.output] = g.p
 		}
+		how.top += g.top
 		if g.cost != nil {
 			s.Cost, s.CostPower, how.within = g.cost, g.costPower, g.within
 		}
@@ -375,6 +418,10 @@ func (o *draft) score(ctx context.Context, id int, x *linalg.Dense) (*Step, scor
 		return s, how, nil
 	}
 	multiply(s.Scores, factors, how.by)
+	// Means, which the first point is chosen by, count from the least one of a list where they are multiplied.
+	alone := !slices.ContainsFunc(factors, func(g factor) bool { return g.p != nil })
+	how.climbs = o.config.acquisition == EI() && o.config.surrogate == nil && !math.IsInf(how.top, 0) &&
+		(how.by != nil || how.criterion == "mean" && alone)
 	return s, how, nil
 }
 
@@ -488,7 +535,9 @@ func (o *draft) draw(step int) {
 	each("candidates", o.config.sobol, nil, o.space.Spread)
 	if b := o.h.Nearest(o.config.minimize); b >= 0 {
 		best := o.h.Observations[b].X
-		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 { return o.space.Near(best, n, r) })
+		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 {
+			return append(o.space.Near(best, (n+1)/2, wideStep, r), o.space.Near(best, n/2, narrowStep, r)...)
+		})
 	}
 }
 

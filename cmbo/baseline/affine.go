@@ -41,12 +41,11 @@ const (
 )
 
 // learnAffineGP learns EM-EGP and the prior of offset and scale.
-var learnAffineGP = fromTasks(config{method: "EM-EGP-affine", ard: true}, trainAffineGP)
-
-func trainAffineGP(ctx context.Context, dim int, obs []observations, c *config) (*affineGP, error) {
-	m, err := trainEmpiricalGP(ctx, dim, obs, c)
-	return &affineGP{m, newUnitsPrior(obs)}, err
-}
+var learnAffineGP = fromTasks(config{method: "EM-EGP-affine", ard: true},
+	func(ctx context.Context, dim int, obs []observations, c *config) (*affineGP, error) {
+		m, err := trainEmpiricalGP(ctx, dim, obs, c)
+		return &affineGP{m, newUnitsPrior(obs)}, err
+	})
 
 func newUnitsPrior(obs []observations) unitsPrior {
 	var p unitsPrior

@@ -43,7 +43,7 @@ digits,Tuesday,0.3,9,0.70
 	// Output:
 	// iris 3
 	// digits 3
-	// first trial: lr 0.02, depth 5
+	// first trial: lr 0.03, depth 5
 }
 
 // Bad rows can be left out; the report says which and why.

@@ -132,21 +132,17 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 	return rows
 }
 
-// Local candidates move each number with probability moveProb, by a step drawn at one of two scales of the
-// unit interval. If half of many choices changed, what is near a point would be points drawn at random.
-const (
-	moveProb   = 0.5
-	wideStep   = 0.1
-	narrowStep = 0.02
-)
+// Local candidates move each number with this probability. If half of many choices changed, what is near a point would be
+// points drawn at random.
+const moveProb = 0.5
 
 // choice reports what counts as a choice there: a number of two or three values moves by half its range at least.
 func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }
 
-// Near returns n rows around a row of a parameter space, repetitions included: each moves in one
-// parameter at least, half of them by about a tenth of the range and half by a fiftieth; of categoricals, booleans and
-// numbers of two or three values about one changes. A move beyond a bound ends there, at the row itself if on it.
-func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
+// Near returns n rows around a row of a parameter space, repetitions included: each moves in one parameter at least, a
+// number by about step, a part of its range; of categoricals, booleans and numbers of two or three values about one
+// changes. A move beyond a bound ends there, at the row itself if on it.
+func (s *Space) Near(around []float64, n int, step float64, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
 	choices := 0.0
@@ -155,11 +151,7 @@ func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 			choices++
 		}
 	}
-	for i := range n {
-		scale := wideStep
-		if i%2 == 1 {
-			scale = narrowStep
-		}
+	for range n {
 		row := slices.Clone(around)
 		forced := r.IntN(len(row))
 		for k, p := range s.params {
@@ -181,7 +173,7 @@ func (s *Space) Near(around []float64, n int, r *rand.Rand) [][]float64 {
 				}
 			default:
 				p.encode(buf, row[k])
-				buf[0] += scale * r.NormFloat64()
+				buf[0] += step * r.NormFloat64()
 				row[k] = p.decode(buf)
 				if n := p.count(); row[k] == around[k] && !math.IsInf(n, 1) {
 					// A move too small for the grid goes to a neighbour.

@@ -108,7 +108,7 @@ func TestGridEverywhere(t *testing.T) {
 	r := rng.Stream(1, "grid")
 	reached("sobol", 36, s.Spread(36, r))
 	reached("design", 36, s.Design(2000, r))
-	reached("neighbours of a corner", 8, s.Near(all[0], 5000, r))
+	reached("neighbours of a corner", 8, s.Near(all[0], 5000, 0.1, r))
 	var decoded [][]float64
 	for range 5000 {
 		row, err := s.Decode([]float64{2*r.Float64() - 0.5, 2*r.Float64() - 0.5, 2*r.Float64() - 0.5})
@@ -140,7 +140,7 @@ func TestNearManyChoices(t *testing.T) {
 			require.NoError(t, err)
 			changed, alone := 0, 0
 			const n = 10000
-			for _, row := range s.Near(at, n, rng.Stream(1, "near")) {
+			for _, row := range s.Near(at, n, 0.1, rng.Stream(1, "near")) {
 				differ := 0
 				for _, v := range row[1:] {
 					if v != k.at {
@@ -160,7 +160,7 @@ func TestNearManyChoices(t *testing.T) {
 	}
 	s, err := New(Categorical("only", "a"), Bool("b"))
 	require.NoError(t, err)
-	for _, row := range s.Near([]float64{0, 0}, 100, rng.Stream(1, "near")) {
+	for _, row := range s.Near([]float64{0, 0}, 100, 0.02, rng.Stream(1, "near")) {
 		require.Zero(t, row[0])
 	}
 }
@@ -181,7 +181,7 @@ func TestIntLimits(t *testing.T) {
 	s, err := New(Int("a", most-1, most), Int("b", -most, 1-most))
 	require.NoError(t, err)
 	require.Equal(t, [][]float64{{maxInt - 1, -maxInt}, {maxInt - 1, 1 - maxInt}, {maxInt, -maxInt}, {maxInt, 1 - maxInt}}, s.Enumerate(10))
-	for _, row := range s.Near([]float64{maxInt, -maxInt}, 10, rng.Stream(1, "limits")) {
+	for _, row := range s.Near([]float64{maxInt, -maxInt}, 10, 0.1, rng.Stream(1, "limits")) {
 		require.NoError(t, s.Check(row))
 	}
 

@@ -174,16 +174,10 @@ func Decode(b []byte, n int) (s *Sum, rest []byte, err error) {
 	for i := range s.entries {
 		s.entries[i] = entry{binary.LittleEndian.Uint64(b), binary.LittleEndian.Uint64(b[8:])}
 		b = b[16:]
-		if !s.reachable(i) {
+		most := uint64(s.terms) << (magnitude + fraction - 64) // the upper half; the lower one is 0
+		if e := s.entries[i].abs(); e.hi > most || e.hi == most && e.lo > 0 {
 			return nil, nil, fmt.Errorf("exactsum: entry %d is larger than any sum of %d terms", i, terms)
 		}
 	}
 	return s, b, nil
-}
-
-// reachable reports whether so many terms can have the sum that entry i has.
-func (s *Sum) reachable(i int) bool {
-	most := uint64(s.terms) << (magnitude + fraction - 64) // the upper half; the lower one is 0
-	e := s.entries[i].abs()
-	return e.hi < most || e.hi == most && e.lo == 0
 }

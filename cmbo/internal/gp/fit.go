@@ -158,6 +158,7 @@ type Fits struct {
 	// view of larger evidence serves, the values as they are if they are equal. Nil for none.
 	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
+	Exact  bool    // a search may end at less noise than gaussian.DefaultPriors have
 	Seed   uint64
 	Fitter Fitter
 
@@ -212,16 +213,21 @@ func (f *Fits) At(
 		f.done = nil
 	}
 	f.doneOf, f.turn = count, 0
-	h, err := f.search(ctx, f.Template, x, y, variances, seed)
-	if err == nil && f.Other != nil {
-		var o Hyper
-		if o, err = f.search(ctx, f.Other, x, y, variances, seed); err == nil && o.Evidence > h.Evidence {
-			h = o
-		}
-	}
+	h, err := f.best(ctx, x, y, variances, seed)
 	known := slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 	if err == nil && math.IsNaN(f.Noise) && !known {
-		h, err = f.look(ctx, h, x, y, seed)
+		if f.Exact && h.NoiseVariance < nearlyExact {
+			f.Fitter.Priors = func(dim int) gaussian.Priors {
+				p := gaussian.DefaultPriors(dim)
+				p.Noise = gaussian.LogNormal{Mean: math.Log(1e-4), SD: 3, Min: LeastNoise, Max: 1}
+				return p
+			}
+			defer func() { f.Fitter.Priors = nil }()
+			h, err = f.best(ctx, x, y, variances, seed)
+		}
+		if err == nil {
+			h, err = f.look(ctx, h, x, y, seed)
+		}
 	}
 	if err != nil {
 		return h, err
@@ -247,6 +253,23 @@ func (f *Fits) search(
 	f.turn++
 	return f.done[f.turn-1], nil
 }
+
+// best returns what was fitted of the form of more evidence.
+func (f *Fits) best(ctx context.Context, x *linalg.Dense, y, variances []float64, seed uint64) (Hyper, error) {
+	h, err := f.search(ctx, f.Template, x, y, variances, seed)
+	if err != nil || f.Other == nil {
+		return h, err
+	}
+	o, err := f.search(ctx, f.Other, x, y, variances, seed)
+	if err == nil && o.Evidence > h.Evidence {
+		h = o
+	}
+	return h, err
+}
+
+// A run without a list comes ever nearer to its best point, where a noise variance down to LeastNoise makes a difference. It is
+// looked for only where gaussian.DefaultPriors find less than nearlyExact: priors for so little take noise for short lengths.
+const nearlyExact, LeastNoise = 1e-3, 1e-6
 
 // look returns h, or what was fitted in the view of the values that has more evidence.
 func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, seed uint64) (Hyper, error) {

@@ -43,9 +43,9 @@ func DefaultKernel(dim, n int) kernel.Kernel {
 // NewPlain returns the model of a run whose points have dim coordinates. template is the kernel whose parameters are
 // fitted, nil for the default, Matérn-3/2 with one lengthscale for all coordinates or one for each as the evidence has
 // it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
-// and as one of the views of shares shows them.
-func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, seed uint64) *Plain {
-	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares}
+// and as one of the views of shares shows them; exact has it look for noise that is next to none.
+func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, exact bool, seed uint64) *Plain {
+	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares, Exact: exact}
 	if template == nil {
 		fits.Template = DefaultKernel(dim, 1)
 		if dim > 1 {

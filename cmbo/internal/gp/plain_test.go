@@ -15,7 +15,7 @@ import (
 // TestCheckFitted: parameters are those of one of the forms that a fit chooses from,
 // and of a noise variance.
 func TestCheckFitted(t *testing.T) {
-	g := NewPlain(3, nil, math.NaN(), nil, nil, 1)
+	g := NewPlain(3, nil, math.NaN(), nil, nil, false, 1)
 	for n := range 8 {
 		err := g.CheckFitted(make([]float64, n))
 		if n == 3 || n == 5 { // the variance, one lengthscale or three, and the noise
@@ -34,7 +34,7 @@ func TestCheckFitted(t *testing.T) {
 func TestNoiseGiven(t *testing.T) {
 	asIs := func(y, _ []float64) ([]float64, []float64) { return y, nil }
 	x, y := linalg.NewDense(3, 1, []float64{0, 0.5, 1}), []float64{1, -1, 0}
-	g := NewPlain(1, nil, 0.04, asIs, nil, 1)
+	g := NewPlain(1, nil, 0.04, asIs, nil, false, 1)
 	require.NoError(t, g.Fit(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 3)}))
 	require.InEpsilon(t, 0.04, g.NoiseVariance(), 1e-12)
 }
@@ -42,7 +42,7 @@ func TestNoiseGiven(t *testing.T) {
 // TestTune: hyperparameters are those of Fit, which a model that conditions on nothing has too.
 func TestTune(t *testing.T) {
 	s := newSample(t, 30, 0)
-	tuned, fitted := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1), NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1)
+	tuned, fitted := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1), NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
 	for _, n := range []int{5, 12, 30, 29} {
 		z, _ := scaling.ZScore.Scale(s.y[:n], nil)
 		d := &space.Data{X: points.First(s.x, n), Y: z, Raw: s.y[:n], RawNoiseVariance: make([]float64, n)}
@@ -61,7 +61,7 @@ func TestTune(t *testing.T) {
 // TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.
 func TestPlainPending(t *testing.T) {
 	s := newSample(t, 12, 7)
-	g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, 1)
+	g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
 	z, _ := scaling.ZScore.Scale(s.y, nil)
 	d := &space.Data{X: s.x, Y: z, Raw: s.y, RawNoiseVariance: make([]float64, 12)}
 	var mean, sd [2][]float64

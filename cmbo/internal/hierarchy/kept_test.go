@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -68,12 +69,16 @@ func TestRunKeeps(t *testing.T) {
 		passing := make([]float64, 2)
 		require.NoError(t, kept.Predict(ctx, passing, make([]float64, 2), uniform(r, 2, 2)))
 		require.Same(t, before, kept.kept)
+		held := slices.Clone(kept.asked.blocks)
+		if before != nil {
+			held = append(held, before.blocks...)
+		}
 		for b := range kept.bound {
-			require.Contains(t, before.blocks, b)
+			require.Contains(t, held, b)
 		}
 		require.NoError(t, kept.Predict(ctx, mean, sd, at))
 		require.NoError(t, kept.LogImprovement(ctx, ei, at, 0.5))
-		require.Len(t, kept.bound, len(kept.kept.blocks))
+		require.Len(t, kept.bound, len(kept.kept.blocks)+len(kept.asked.blocks))
 		if i > 0 {
 			same := 0
 			for _, b := range kept.kept.blocks {
@@ -130,7 +135,9 @@ func TestRunKeepsProposals(t *testing.T) {
 	require.Len(t, b.bound, 4)
 	predict(6)
 	require.Same(t, kept, b.kept)
-	require.Len(t, b.bound, 4)
+	require.Len(t, b.bound, 5, "and the few asked about in passing")
+	predict(6)
+	require.Len(t, b.bound, 5, "the latest")
 
 	b = NewRun(m, m.Settings(), math.NaN(), 1, []int{5, 5, 5, 5}, at)
 	require.NoError(t, b.Bind(ctx, points.Pick(list, []int{0, 1, 2, 3, 4, 5, 6})))

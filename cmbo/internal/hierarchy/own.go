@@ -85,7 +85,7 @@ func (r *Run) use(k kernel.Kernel, noise float64) {
 // fitAlone fits as a run without a past does to raised values. Of values as they are seen noise is a larger share.
 func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (kernel.Kernel, float64, error) {
 	if r.alone == nil {
-		r.alone = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, r.s.Seed)
+		r.alone = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, false, r.s.Seed)
 	}
 	if err := r.alone.Tune(ctx, &space.Data{X: x, Y: raised, Raw: raised, RawNoiseVariance: given}); err != nil {
 		return nil, 0, err
@@ -212,15 +212,20 @@ func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
 // posterior returns the logarithm of the evidence of a run with lengths and noise multiplied, and of their prior.
 func (r *Run) posterior(ctx context.Context, by []float64) (float64, error) {
 	k, noise := r.multiplied(by)
-	if noise != r.noise && (!r.learned || noise < r.s.NoiseRange[0] || noise > r.s.NoiseRange[1]) {
+	if noise != r.noise && (!r.learned || noise < gp.LeastNoise || noise > r.s.NoiseRange[1]) {
 		return math.Inf(-1), nil
 	}
 	r.use(k, noise)
 	if err := r.weigh(ctx); err != nil {
 		return 0, err
 	}
-	sd, top := r.s.OwnSD/math.Ln2, slices.MaxFunc(r.all, func(a, b *member) int { return cmp.Compare(a.mass, b.mass) })
-	return top.fit.evidence + top.log - math.Log(top.mass) - linalg.Dot(by, by)/(2*sd*sd), nil // the evidence by Bayes' theorem
+	top := slices.MaxFunc(r.all, func(a, b *member) int { return cmp.Compare(a.mass, b.mass) })
+	v := top.fit.evidence + top.log - math.Log(top.mass) // the evidence by Bayes' theorem
+	for i, power := range by {
+		z := power * math.Ln2 / r.s.OwnSD[i/(len(by)-1)]
+		v -= z * z / 2
+	}
+	return v, nil
 }
 
 // repeated reports whether a point has several values without a noise of their own.

@@ -42,7 +42,7 @@ func TestOwnLengths(t *testing.T) {
 		require.Equal(t, predict(once), predict(steps), "%d values", n)
 		of, noise := m.specificKernel(&m.settings).AppendParams(nil), m.grid.base.NoiseVariance
 		if n > 8 {
-			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, m.settings.Seed)
+			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, m.settings.Seed)
 			raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
 			z, _ := scaling.ZScore.Scale(raised, nil)
 			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
@@ -97,7 +97,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	steps := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	for n := 8; n <= len(y); n += 2 {
 		head := x.View(0, 0, n, 2)
-		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, s.Seed)
+		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, s.Seed)
 		require.NoError(t, steps.Fit(ctx, &head, y[:n], nil, nil))
 		require.NoError(t, once.Fit(ctx, &head, y[:n], nil, nil))
 		require.Equal(t, once.NoiseVariance(), steps.NoiseVariance(), "%d values", n)
@@ -154,8 +154,12 @@ func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []flo
 	for _, k := range run.all {
 		sum += math.Exp(k.fit.evidence + k.log - top)
 	}
-	for _, v := range by {
-		prior -= v * math.Ln2 * v * math.Ln2 / 2
+	for i, v := range by {
+		deviations := v * math.Ln2
+		if i == d { // the noise
+			deviations /= 3
+		}
+		prior -= deviations * deviations / 2
 	}
 	return top + math.Log(sum) + prior
 }
@@ -220,8 +224,8 @@ func TestLengthsBesideThePast(t *testing.T) {
 				require.NoError(t, err)
 				require.InDelta(t, likelihoodOf(t, m, &head, y[:n], by), got, 1e-8, "%s, %d values, %v", name, n, by)
 			}
-			for _, noise := range s.NoiseRange {
-				beyond := math.Log2(noise/m.grid.base.NoiseVariance) + map[bool]float64{false: 0.01, true: -0.01}[noise == s.NoiseRange[0]]
+			for _, noise := range []float64{gp.LeastNoise, s.NoiseRange[1]} {
+				beyond := math.Log2(noise/m.grid.base.NoiseVariance) + map[bool]float64{false: 0.01, true: -0.01}[noise == gp.LeastNoise]
 				got, err := looked.posterior(ctx, []float64{0, 0, beyond})
 				require.NoError(t, err)
 				require.Equal(t, math.Inf(-1), got)

@@ -147,7 +147,16 @@ func (r *Run) workspaces(c *Candidates) []*workspace {
 		}
 		out[i], bound[b] = f, f
 	}
-	if c == r.kept {
+	if c == r.kept || c == r.asked {
+		for _, held := range []*Candidates{r.kept, r.asked} {
+			if held != nil {
+				for _, b := range held.blocks {
+					if f := r.bound[b]; f != nil {
+						bound[b] = f
+					}
+				}
+			}
+		}
 		r.bound = bound
 	}
 	return out

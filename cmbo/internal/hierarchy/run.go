@@ -50,6 +50,7 @@ type Run struct {
 	parts  []int       // rows of each part of candidates
 	list   bool        // kept are those of a list
 	kept   *Candidates // that come again
+	asked  *Candidates // of the latest few, which are predicted and scored
 	bound  map[*located]*workspace
 	panels *panels // of the points told, as last laid out, nil for none
 }
@@ -80,7 +81,14 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 		whole += n
 	}
 	if r.list || points.Len(x) < max(whole/2, 2) {
-		return r.Model.Candidates(ctx, x, r.workers)
+		if r.asked.Hold(x) {
+			return r.asked, nil
+		}
+		c, err := r.Model.Candidates(ctx, x, r.workers)
+		if err == nil {
+			r.asked = c
+		}
+		return c, err
 	}
 	c, err := r.Model.candidates(ctx, x, r.workers, r.parts, r.kept)
 	if err == nil {

@@ -1,0 +1,147 @@
+package cmbo_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	nearProblems = flag.Int("near", 4, "problems of each family of TestNearTheBest")
+	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
+	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
+)
+
+// basins returns functions of one family on the unit cube with the largest value 0, each at a point of its own near a common
+// one, where it is as smooth as a bowl or has an edge: those of Levy, of Styblinski and Tang, of Ackley, of Zakharov, and a
+// narrow peak on a broad one.
+func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 {
+	centre := make([]float64, dim)
+	for j := range centre {
+		centre[j] = 0.2 + 0.6*r.Float64()
+	}
+	out := make([]func(x []float64) float64, n)
+	for i := range out {
+		c := make([]float64, dim)
+		for j := range c {
+			c[j] = centre[j] + 0.05*r.NormFloat64()
+		}
+		out[i] = func(x []float64) float64 {
+			var sum, far, waves, along float64
+			for j := range x {
+				d := x[j] - c[j]
+				far += d * d / float64(dim)
+				waves += math.Cos(6*math.Pi*d) / float64(dim)
+				along += float64(j+1) * d / float64(dim)
+				switch w := 1 + 1.5*d; family {
+				case "Levy":
+					s := math.Sin(math.Pi*w + 1)
+					if j == 0 {
+						s = math.Sin(math.Pi * w)
+						sum += s * s
+					}
+					sum += (w - 1) * (w - 1) * (1 + 4*s*s)
+				case "Styblinski-Tang":
+					z := 8*d - 2.903534
+					sum += (z*z*z*z - 16*z*z + 5*z + 78.332332) / 100
+				}
+			}
+			switch family {
+			case "Ackley":
+				return -(1 - math.Exp(-2*math.Sqrt(far))) - (1-waves)/8
+			case "Zakharov":
+				return -far - along*along - along*along*along*along
+			case "peak":
+				return (2*math.Exp(-4*far) + math.Exp(-60*far) - 3) / 3
+			}
+			return -sum / float64(dim)
+		}
+	}
+	return out
+}
+
+// TestNearTheBest: in spaces without a list, runs whose candidates come nearer and nearer to the best one, and whose values may
+// be next to exact, end nearer to the best value than those with as many candidates and without either.
+func TestNearTheBest(t *testing.T) {
+	testutil.SkipShort(t, "it compares where runs end")
+	const budget = 50
+	families := []string{"Levy", "Styblinski-Tang", "peak"}
+	if *nearProblems > 8 {
+		families = append(families, "Ackley", "Zakharov")
+	}
+	arms := []string{"neither", "nearer candidates alone", "exact values alone"}
+	if *nearProblems <= 8 {
+		arms = arms[:1]
+	}
+	all := make([][]float64, len(arms))
+	climbs := *cmbo.Climbs
+	defer func() { *cmbo.Climbs, *cmbo.MayBeExact = climbs, true }()
+	for _, family := range families {
+		ends := make([][]float64, len(arms)+1)
+		for seed := range uint64(*nearProblems) {
+			r := rng.Stream(seed, t.Name()+family)
+			dim := []int{2, 3, 4, 6}[seed%4]
+			s, err := cmbo.UnitCube(dim)
+			require.NoError(t, err)
+			fs := basins(family, r, dim, *nearPast+1)
+			tasks := make([]cmbo.Task, *nearPast)
+			for i := range tasks {
+				tasks[i].ID = string(rune('a' + i))
+				tasks[i].X, err = s.Sample(40, r.Uint64())
+				require.NoError(t, err)
+				for _, x := range tasks[i].X {
+					tasks[i].Y = append(tasks[i].Y, fs[i](x)+*nearNoise*r.NormFloat64())
+				}
+			}
+			f := fs[*nearPast]
+			for arm := range ends {
+				opts := []cmbo.Option{cmbo.WithSeed(seed)}
+				*cmbo.Climbs, *cmbo.MayBeExact = climbs, arm != 1 && arm != 2
+				if arm == 1 || arm == 3 {
+					*cmbo.Climbs = 0
+					opts = append(opts, cmbo.WithCandidateCounts(400, 160))
+				}
+				if *nearPast > 0 {
+					var names []string
+					if !*cmbo.MayBeExact {
+						names = []string{"OwnSD=1:0.001"}
+					}
+					p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation(names...))
+					require.NoError(t, err)
+					opts = append(opts, cmbo.WithPrior(p))
+				}
+				o, best, e := newOptimizer(t, s, opts...), math.Inf(-1), rng.Stream(seed, "noise")
+				for range budget {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					best = max(best, f(trial.X))
+					require.NoError(t, o.Tell(trial.ID, f(trial.X)+*nearNoise*e.NormFloat64()))
+				}
+				ends[arm] = append(ends[arm], math.Log10(max(-best, 1e-7)))
+			}
+		}
+		for arm, name := range arms {
+			var d []float64
+			for i, v := range ends[0] {
+				d = append(d, v-ends[arm+1][i])
+			}
+			t.Logf("%s: runs end at %s of the regret with %s", family, ratioOf(d), name)
+			all[arm] = append(all[arm], d...)
+		}
+	}
+	for arm, name := range arms {
+		t.Logf("all: runs end at %s of the regret with %s", ratioOf(all[arm]), name)
+	}
+	if mean, _ := stat.MeanVariance(all[0]); *nearNoise == 0 {
+		assert.Less(t, mean, -0.15)
+	}
+}
