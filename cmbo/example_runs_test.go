@@ -199,5 +199,5 @@ func ExampleOptimizer_LastStep() {
 	// Output:
 	// 99.5 % of the mass lies on the past
 	// at 0.9 hardly more than 0.3
-	// trial 5 scored best of 560 candidates
+	// trial 5 scored best of 540 candidates
 }

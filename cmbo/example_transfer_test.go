@@ -143,6 +143,6 @@ func ExampleOptimizer_Explain() {
 	_, text, _ := strings.Cut(why.String(), "depth=6: ")
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
-	// largest score of 464 candidates
-	// lr=0.002977: the largest mean (score 0.6703) of 464 candidates; expected 0.6703; too early to tell whether the past helps: 0 of 5 values
+	// largest score of 364 candidates
+	// lr=0.002977: the largest mean (score 0.6703) of 364 candidates; expected 0.6703; too early to tell whether the past helps: 0 of 5 values
 }

@@ -108,12 +108,12 @@ func TestNearTheBest(t *testing.T) {
 				*cmbo.Climbs, *cmbo.MayBeExact = climbs, arm != 1 && arm != 2
 				if arm == 1 || arm == 3 {
 					*cmbo.Climbs = 0
-					opts = append(opts, cmbo.WithCandidateCounts(400, 160))
+					opts = append(opts, cmbo.WithCandidateCounts(300, 240))
 				}
 				if *nearPast > 0 {
 					var names []string
 					if !*cmbo.MayBeExact {
-						names = []string{"OwnSD=1:0.001"}
+						names = []string{"OwnSD=1:1"}
 					}
 					p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation(names...))
 					require.NoError(t, err)

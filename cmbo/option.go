@@ -111,8 +111,8 @@ const (
 	defaultSeed        = 1
 	defaultIndexPoints = 500
 	defaultInitial     = 5
-	defaultSobol       = 400
-	defaultLocal       = 80
+	defaultSobol       = 300
+	defaultLocal       = 160
 
 	maxCandidates = 1 << 20
 )

@@ -62,7 +62,7 @@ func TestCandidatesStay(t *testing.T) {
 			}
 			require.Contains(t, []int{190, 191}, kept(0, sobol)) // blocks of 13 and 12
 			if best != nil {
-				require.Greater(t, len(step.Candidates), sobol+local) // those near the best candidate
+				require.GreaterOrEqual(t, len(step.Candidates), sobol+local) // and those near the best candidate
 			}
 			if slices.Equal(best, around) && best != nil {
 				require.Contains(t, []int{38, 39}, kept(sobol, sobol+local)) // of 3 and 2

@@ -90,7 +90,7 @@ func (c *cost) measure(r *rand.Rand, x, y float64) float64 {
 	return c.f(x, y) * math.Exp(c.noise*r.NormFloat64())
 }
 
-// What Outlook says of positive, skewed costs is true: in at most 5 % of the runs is Next
+// What Outlook says of positive, skewed costs is true: in at most a tenth of the runs is Next
 // more than was left, without and with a prior, after 10, 20 and 30 evaluations, and no
 // forecast promises a value below 0. Without the option some do with a prior.
 func TestForecastsOfSkewedCosts(t *testing.T) {
@@ -158,7 +158,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 			t.Logf("positive values %t, prior %t: of %d forecasts Next was more than was left in %d, in %d of %d runs, Expected in %d, Most less than that in %d, and a cost of 0 or less foretold in %d",
 				positive, transfer, forecasts, tooMuch, runsTooMuch, runs, expectedTooMuch, moreLeft, belowZero)
 			if positive {
-				assert.LessOrEqual(t, runsTooMuch, max(runs/20, 1)) // of few runs one
+				assert.LessOrEqual(t, runsTooMuch, max(runs/10, 1)) // of few runs one
 				assert.Zero(t, belowZero)
 			} else if transfer && runs >= 100 { // a run without a past sees such costs as logarithms by itself
 				assert.Positive(t, belowZero)

@@ -324,7 +324,7 @@ var climbs = 8
 
 // scored fits the model and scores the candidates of a trial. It returns how they were scored, with what the model wants
 // back of the proposal. Expected improvements differ by orders of magnitude near the best point, where those drawn in a
-// parameter space are few: points near the best candidate are drawn and scored, too, as many as local ones in all.
+// parameter space are few: points near the best candidate are drawn and scored, too, half as many as local ones in all.
 func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how scored, err error) {
 	if c, err = o.candidates(id); err != nil {
 		return c, nil, how, err
@@ -337,7 +337,7 @@ func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how 
 		return c, nil, how, err
 	}
 	s.Shift, s.Scale = scale.Shift, scale.Scale
-	r, n, step := rng.Stream(o.config.seed, "climb", uint64(id)), o.config.local/max(climbs, 1), wideStep
+	r, n, step := rng.Stream(o.config.seed, "climb", uint64(id)), o.config.local/max(2*climbs, 1), wideStep
 	for round := 0; round < climbs && n > 0 && how.climbs && o.rows == nil; round++ {
 		around := slices.MaxFunc(c.free, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 		first := len(c.rows)
