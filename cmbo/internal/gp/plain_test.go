@@ -9,6 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -56,6 +58,32 @@ func TestTune(t *testing.T) {
 		require.Equal(t, fitted.Kernel(), tuned.Kernel())
 		require.Zero(t, tuned.process.Data().Len())
 	}
+}
+
+// TestExact: less noise than the default priors have is found where values have next to none, and looked for nowhere else:
+// noise that there is stays what those find.
+func TestExact(t *testing.T) {
+	r := rng.Stream(3, t.Name())
+	x, exact, noisy := linalg.NewDense(24, 2, nil), make([]float64, 24), make([]float64, 24)
+	for i := range exact {
+		row := x.Row(i)
+		row[0], row[1] = r.Float64(), r.Float64()
+		exact[i] = math.Sin(3*row[0]) + row[1]*row[1]
+		noisy[i] = exact[i] + 0.2*r.NormFloat64()
+	}
+	fitted := func(y []float64, exact bool) []float64 {
+		g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, exact, 1)
+		require.NoError(t, g.Tune(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 24)}))
+		_, params := g.Fitted()
+		return params
+	}
+	least := math.Log(gaussian.DefaultPriors(2).Noise.Min)
+	noise := func(params []float64) float64 { return params[len(params)-1] }
+	require.GreaterOrEqual(t, noise(fitted(exact, false)), least-1e-9)
+	require.Less(t, noise(fitted(exact, true)), least-0.5)
+	require.GreaterOrEqual(t, noise(fitted(exact, true)), math.Log(LeastNoise)-1e-9)
+	require.Greater(t, noise(fitted(noisy, false)), math.Log(nearlyExact))
+	require.Equal(t, fitted(noisy, false), fitted(noisy, true))
 }
 
 // TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.

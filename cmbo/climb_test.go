@@ -1,0 +1,80 @@
+package cmbo
+
+import (
+	"context"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// Candidates near the best one are scored in lists of their own. What a step says of them is what it would say of one list of
+// all, scores but for a constant, with failures, a limit and a cost; and Explain has them again.
+func TestClimb(t *testing.T) {
+	ctx := context.Background()
+	s, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1), Int("n", 1, 40))
+	require.NoError(t, err)
+	value := func(x []float64) float64 { return -math.Abs(x[0]-0.3) - math.Pow(x[1]-0.6, 2) - math.Abs(x[2]-17)/40 }
+	for name, opts := range map[string][]Option{
+		"values alone": nil,
+		"a limit":      {WithOutput("size", AtMost(1.2))},
+		"a cost":       {WithOutput("seconds", AsCost())},
+		"both":         {WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()), WithBudget(100)},
+	} {
+		o, err := New(s, opts...)
+		require.NoError(t, err)
+		climbed := false
+		for id := 1; id <= 14; id++ {
+			if id > 6 {
+				present := o.draft()
+				c, step, how, err := present.scored(ctx, id)
+				require.NoError(t, err)
+				d, _ := present.data(true)
+				all := s.EncodeAll(c.rows)
+				once, _, err := present.score(ctx, id, d, all)
+				require.NoError(t, err)
+				require.Len(t, c.free, len(c.seen))
+				if how.climbs {
+					climbed = climbed || len(c.rows) > o.config.sobol+o.config.local
+					shift := step.Scores[0] - once.Scores[0]
+					for i, v := range once.Scores {
+						require.InDelta(t, v+shift, step.Scores[i], 1e-6*(1+math.Abs(v)), "%s, %d: candidate %d", name, id, i)
+						require.InDelta(t, once.Mean[i], step.Mean[i], 1e-9)
+						require.InDelta(t, once.SD[i], step.SD[i], 1e-9)
+					}
+					for of, p := range once.Holds {
+						assert.InDeltaSlice(t, p, step.Holds[of], 1e-9, name)
+					}
+					assert.InDeltaSlice(t, once.Cost, step.Cost, 1e-9, name)
+					assert.InDeltaSlice(t, once.Success, step.Success, 1e-9, name)
+				}
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if id > 6 {
+				why, err := o.Explain(ctx, trial.ID)
+				require.NoError(t, err)
+				last, _ := o.LastStep()
+				require.Equal(t, last.Candidates, why.Step.Candidates)
+				require.Equal(t, last.Scores, why.Step.Scores)
+			}
+			outputs := Outputs{}
+			if len(opts) > 0 {
+				outputs = Outputs{"size": trial.X[0] + trial.X[1], "seconds": 1 + trial.X[0]}
+				if name == "a limit" {
+					delete(outputs, "seconds")
+				} else if name == "a cost" {
+					delete(outputs, "size")
+				}
+			}
+			if trial.X[1] > 0.9 {
+				delete(outputs, "size")
+				require.NoError(t, o.TellFailed(trial.ID, outputs))
+				continue
+			}
+			require.NoError(t, o.Tell(trial.ID, value(trial.X), outputs))
+		}
+		require.True(t, climbed, name)
+	}
+}
