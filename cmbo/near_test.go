@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -90,43 +89,26 @@ func TestNearTheBest(t *testing.T) {
 		for seed := range uint64(*nearProblems) {
 			r := rng.Stream(seed, t.Name()+family)
 			dim := []int{2, 3, 4, 6}[seed%4]
-			s, err := cmbo.UnitCube(dim)
-			require.NoError(t, err)
-			fs := basins(family, r, dim, *nearPast+1)
-			tasks := make([]cmbo.Task, *nearPast)
-			for i := range tasks {
-				tasks[i].ID = string(rune('a' + i))
-				tasks[i].X, err = s.Sample(40, r.Uint64())
-				require.NoError(t, err)
-				for _, x := range tasks[i].X {
-					tasks[i].Y = append(tasks[i].Y, fs[i](x)+*nearNoise*r.NormFloat64())
-				}
+			h := problemOf(t, r, dim, basins(family, r, dim, *nearPast+1), *nearNoise)
+			var priors [2]*cmbo.Prior
+			if *nearPast > 0 {
+				priors = h.priors(t, "OwnSD=1:1")
 			}
-			f := fs[*nearPast]
 			for arm := range ends {
-				opts := []cmbo.Option{cmbo.WithSeed(seed)}
+				var opts []cmbo.Option
 				*cmbo.Climbs, *cmbo.MayBeExact = climbs, arm != 1 && arm != 2
 				if arm == 1 || arm == 3 {
 					*cmbo.Climbs = 0
 					opts = append(opts, cmbo.WithCandidateCounts(300, 240))
 				}
-				if *nearPast > 0 {
-					var names []string
+				if prior := priors[0]; prior != nil {
 					if !*cmbo.MayBeExact {
-						names = []string{"OwnSD=1:1"}
+						prior = priors[1]
 					}
-					p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithAblation(names...))
-					require.NoError(t, err)
-					opts = append(opts, cmbo.WithPrior(p))
+					opts = append(opts, cmbo.WithPrior(prior))
 				}
-				o, best, e := newOptimizer(t, s, opts...), math.Inf(-1), rng.Stream(seed, "noise")
-				for range budget {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
-					best = max(best, f(trial.X))
-					require.NoError(t, o.Tell(trial.ID, f(trial.X)+*nearNoise*e.NormFloat64()))
-				}
-				ends[arm] = append(ends[arm], math.Log10(max(-best, 1e-7)))
+				regret := h.regret(t, seed, budget, func(int, *cmbo.Optimizer) {}, opts...)
+				ends[arm] = append(ends[arm], math.Log10(max(regret, 1e-7)))
 			}
 		}
 		for arm, name := range arms {

@@ -64,8 +64,8 @@ func hills(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 
 	return out
 }
 
-// A hillProblem is a past of 40 values a task, and a target whose values have noise of that deviation.
-type hillProblem struct {
+// A pastProblem is a past of 40 values a task, none without tasks, and a target whose values have noise of that deviation.
+type pastProblem struct {
 	space  *cmbo.Space
 	tasks  []cmbo.Task
 	target func(x []float64) float64
@@ -74,7 +74,7 @@ type hillProblem struct {
 }
 
 // priors returns what the default learns, and what it does with a change.
-func (h *hillProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
+func (h *pastProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
 	return [2]*cmbo.Prior{
 		learn(tb, h.space, h.tasks),
 		learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(change, ",")...)),
@@ -82,24 +82,42 @@ func (h *hillProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
 }
 
 // hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with noise.
-func hillsOf(tb testing.TB, family string, seed uint64) hillProblem {
+func hillsOf(tb testing.TB, family string, seed uint64) pastProblem {
 	r := rng.Stream(seed, "TestOwnLengthsOfRuns"+family)
 	dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
+	return problemOf(tb, r, dim, hills(family, r, dim, past+1), []float64{0, 0, 0.02}[seed%3])
+}
+
+// problemOf returns the problem of functions in dim coordinates, the last of which is the target.
+func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, noise float64) pastProblem {
 	s, err := cmbo.UnitCube(dim)
 	require.NoError(tb, err)
-	h := hillProblem{space: s, tasks: make([]cmbo.Task, past), noise: []float64{0, 0, 0.02}[seed%3]}
-	fs := hills(family, r, dim, past+1)
+	past := len(fs) - 1
+	h := pastProblem{space: s, tasks: make([]cmbo.Task, past), target: fs[past], noise: noise}
 	for i := range h.tasks {
 		t := &h.tasks[i]
 		t.ID = string(rune('a' + i))
 		t.X, err = s.Sample(40, r.Uint64())
 		require.NoError(tb, err)
 		for _, x := range t.X {
-			t.Y = append(t.Y, fs[i](x)+h.noise*r.NormFloat64())
+			t.Y = append(t.Y, fs[i](x)+noise*r.NormFloat64())
 		}
 	}
-	h.target, h.rows = fs[past], r.Uint64()
+	h.rows = r.Uint64()
 	return h
+}
+
+// regret returns how far the best point of a run is from the largest value, 0. After each evaluation it calls after.
+func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(n int, o *cmbo.Optimizer), opts ...cmbo.Option) float64 {
+	o, best, e := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), rng.Stream(seed, "noise")
+	for n := range budget {
+		trial, err := o.Ask(ctx)
+		require.NoError(tb, err)
+		best = max(best, h.target(trial.X))
+		require.NoError(tb, o.Tell(trial.ID, h.target(trial.X)+h.noise*e.NormFloat64()))
+		after(n+1, o)
+	}
+	return -best
 }
 
 // TestOwnLengthsOfRuns: in spaces without a list, runs whose process beside the past has lengths of their own, from the
@@ -118,27 +136,22 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 		for i := range *ownProblems {
 			seed := *ownFirst + uint64(i)
 			h := hillsOf(t, family, seed)
-			s, f, noise := h.space, h.target, h.noise
 			for arm, p := range h.priors(t, *ownOther) {
-				o, best, e := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithSeed(seed)), math.Inf(-1), rng.Stream(seed, "noise")
-				for n := range *ownBudget {
-					trial, err := o.Ask(ctx)
+				regret := h.regret(t, seed, *ownBudget, func(n int, o *cmbo.Optimizer) {
+					if n != 30 {
+						return
+					}
+					at, err := h.space.Sample(50, h.rows)
 					require.NoError(t, err)
-					best = max(best, f(trial.X))
-					require.NoError(t, o.Tell(trial.ID, f(trial.X)+noise*e.NormFloat64()))
-					if n == 29 {
-						at, err := s.Sample(50, h.rows)
+					for _, x := range at {
+						mean, sd, err := o.Predict(x)
 						require.NoError(t, err)
-						for _, x := range at {
-							mean, sd, err := o.Predict(x)
-							require.NoError(t, err)
-							if of[arm]++; math.Abs(f(x)-mean) <= 1.645*sd {
-								held[arm]++
-							}
+						if of[arm]++; math.Abs(h.target(x)-mean) <= 1.645*sd {
+							held[arm]++
 						}
 					}
-				}
-				if log := math.Log10(max(-best, 1e-6)); arm == 0 {
+				}, cmbo.WithPrior(p))
+				if log := math.Log10(max(regret, 1e-6)); arm == 0 {
 					own = append(own, log)
 				} else {
 					own[i] -= log

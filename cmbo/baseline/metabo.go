@@ -37,9 +37,7 @@ func trainMetaBO(ctx context.Context, dim int, obs []observations, c *config) (*
 	for _, s := range m.past.sources {
 		s.record()
 	}
-	if len(m.past.sources) == 1 || slices.ContainsFunc(m.past.sources, func(s *source) bool { // recorded at other points
-		return !maps.EqualFunc(s.recorded, m.past.sources[0].recorded, func(_, _ float64) bool { return true })
-	}) {
+	if !sameInputs(m.past.sources) {
 		var noise []float64
 		for _, s := range m.past.sources {
 			s.recorded = nil
@@ -113,4 +111,11 @@ func (r *metaRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 		sd[j] *= factor
 	}
 	return nil
+}
+
+// sameInputs reports whether there are several sources, all recorded at the same points.
+func sameInputs(sources []*source) bool {
+	return len(sources) > 1 && !slices.ContainsFunc(sources, func(s *source) bool {
+		return !maps.EqualFunc(s.recorded, sources[0].recorded, func(_, _ float64) bool { return true })
+	})
 }

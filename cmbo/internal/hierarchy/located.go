@@ -126,6 +126,9 @@ type Candidates struct {
 // Hold reports whether c, nil for none, are the rows of x.
 func (c *Candidates) Hold(x *linalg.Dense) bool { return c != nil && points.Equal(c.x, x) }
 
+// has reports whether b is a block of c, nil for none.
+func (c *Candidates) has(b *located) bool { return c != nil && slices.Contains(c.blocks, b) }
+
 // Candidates carries the rows of x to the grid.
 func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*Candidates, error) {
 	return m.candidates(ctx, x, workers, nil, nil)

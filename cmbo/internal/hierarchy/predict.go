@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"context"
 	"fmt"
+	"maps"
 	"math"
 	"slices"
 
@@ -137,7 +138,8 @@ func (r *Run) addPending(k *member) error {
 	return nil
 }
 
-// workspaces returns those of the candidates' blocks, keeping them, and no others, if these come again.
+// workspaces returns those of the candidates' blocks. It keeps those of candidates that come again and of the latest few, and
+// no others.
 func (r *Run) workspaces(c *Candidates) []*workspace {
 	out, bound := make([]*workspace, len(c.blocks)), make(map[*located]*workspace, len(c.blocks))
 	for i, b := range c.blocks {
@@ -148,15 +150,8 @@ func (r *Run) workspaces(c *Candidates) []*workspace {
 		out[i], bound[b] = f, f
 	}
 	if c == r.kept || c == r.asked {
-		for _, held := range []*Candidates{r.kept, r.asked} {
-			if held != nil {
-				for _, b := range held.blocks {
-					if f := r.bound[b]; f != nil {
-						bound[b] = f
-					}
-				}
-			}
-		}
+		maps.DeleteFunc(r.bound, func(b *located, _ *workspace) bool { return !r.kept.has(b) && !r.asked.has(b) })
+		maps.Copy(bound, r.bound)
 		r.bound = bound
 	}
 	return out
