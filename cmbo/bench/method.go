@@ -65,7 +65,8 @@ func Methods() []Method {
 // withoutPast learns nothing: runs are those of [cmbo.New] without a prior.
 func withoutPast(context.Context, Training) (Tuner, error) {
 	return func(_ context.Context, target *cmbo.Space, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-		return foretelling(cmbo.New(target, opts...))
+		o, err := cmbo.New(target, opts...)
+		return foreteller{o}, err
 	}, nil
 }
 
@@ -201,7 +202,8 @@ func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, erro
 			return nil, err
 		}
 		return func(_ context.Context, target *cmbo.Space, _ uint64, opts ...cmbo.Option) (AskTeller, error) {
-			return foretelling(cmbo.New(target, append(opts, cmbo.WithPrior(prior))...))
+			o, err := cmbo.New(target, append(opts, cmbo.WithPrior(prior))...)
+			return foreteller{o}, err
 		}, nil
 	}
 }
@@ -209,10 +211,3 @@ func own(learn ...cmbo.LearnOption) func(context.Context, Training) (Tuner, erro
 // A foreteller is an optimiser whose model may see low values as closer together than they are, and its steps with it:
 // what it foretells is what Predict says.
 type foreteller struct{ *cmbo.Optimizer }
-
-func foretelling(o *cmbo.Optimizer, err error) (AskTeller, error) {
-	if err != nil {
-		return nil, err
-	}
-	return foreteller{o}, nil
-}

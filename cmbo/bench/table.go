@@ -2,7 +2,6 @@ package bench
 
 import (
 	"crypto/sha256"
-	"encoding/hex"
 	"fmt"
 	"math"
 	"slices"
@@ -151,6 +150,6 @@ func (t *Table) info() TableInfo {
 		// Numbers print so that they read back, maps in the order of their keys.
 		fmt.Fprintf(h, "%q %q %v %v %v\n", task.ID, task.Split, task.X, task.Y, task.Initial)
 	}
-	info.Digest = hex.EncodeToString(h.Sum(nil))
+	info.Digest = fmt.Sprintf("%x", h.Sum(nil))
 	return info
 }

@@ -55,9 +55,9 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 	if e := recased(n, h.at); e != nil {
 		return nil, e
 	}
-	s := newSightings(n.others(), n.limits)
+	s := newSightings(n.others(), "the header lacks this column", n.limits)
 	s.see(maps.Keys(h.at))
-	return h, s.lack("the header lacks this column")
+	return h, s.lack()
 }
 
 // read reads a row.
@@ -79,7 +79,7 @@ func (h *header) read(fields []string) (r row) {
 		}
 	}
 	r.id = id
-	return h.row(r, h)
+	return h.row(r, h.field)
 }
 
 func (h *header) has(column string) bool {
@@ -95,9 +95,7 @@ func (h *header) text(column string) string {
 	return ""
 }
 
-func (h *header) field(column string) field { return field{text: h.text(column)} }
-
-func (h *header) parameter(i int) field { return h.field(h.columns[i]) }
+func (h *header) field(_, column string) field { return field{text: h.text(column)} }
 
 // rowLimit hands on the bytes of a CSV file until a row has too many bytes or fields. Whoever reads
 // rows through it renews the number of bytes for each. Fields are counted as encoding/csv will find

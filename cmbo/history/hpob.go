@@ -165,9 +165,10 @@ type hpobReader struct {
 	name      string
 	objective string           // the name of the one to be optimised, "" in a file with one
 	dim       int              // 0 until the first good configuration
-	count     [2]int           // of rows of X and of y
 	kept      map[string][]int // by task
 	repeated  int
+
+	configurations, results int // of all tasks
 
 	// Of the task that is read. A small file can repeat a row a million times: equal ones are kept once.
 	rows [][]float64
@@ -212,9 +213,9 @@ func (t *hpobReader) task(id string) error {
 		seen[key] = true
 		switch key {
 		case "X":
-			return t.array(func() error { return t.counted(0, p.configuration) })
+			return t.array(p.configuration)
 		case p.ys:
-			return t.array(func() error { return t.counted(1, p.result) })
+			return t.array(p.result)
 		case "outputs":
 			return t.array(p.outputName)
 		}
@@ -230,14 +231,6 @@ func (t *hpobReader) task(id string) error {
 	return err
 }
 
-// counted reads an entry of X or of the values, unless there are too many.
-func (t *hpobReader) counted(list int, read func() error) error {
-	if t.count[list]++; t.count[list] > t.scanner.limits.Rows {
-		return beyond("Rows", int64(t.scanner.limits.Rows), "byte %d: the space has more configurations or values", t.offset)
-	}
-	return read()
-}
-
 // hpobTask gathers one task.
 type hpobTask struct {
 	*hpobReader
@@ -249,8 +242,12 @@ type hpobTask struct {
 	row     []float64
 }
 
-// numbers reads a list of numbers, or one that stands bare, into row: NaN for what is none.
-func (p *hpobTask) numbers() (list bool, err error) {
+// numbers reads an entry of X or of the values, of which count says how many there are: a list of numbers, or
+// one that stands bare, into row, NaN for what is none.
+func (p *hpobTask) numbers(count *int) (list bool, err error) {
+	if *count++; *count > p.limits.Rows {
+		return false, beyond("Rows", int64(p.limits.Rows), "byte %d: the space has more configurations or values", p.offset)
+	}
 	p.row = p.row[:0]
 	number := func() error {
 		v := math.NaN()
@@ -267,19 +264,15 @@ func (p *hpobTask) numbers() (list bool, err error) {
 		}
 		return err
 	}
-	c, err := p.peek()
-	if err == nil && c == '[' {
+	if c, _ := p.peek(); c == '[' {
 		return true, p.array(number)
 	}
-	if err == nil {
-		err = number()
-	}
-	return false, err
+	return false, number()
 }
 
 // configuration reads an entry of X.
 func (p *hpobTask) configuration() error {
-	list, err := p.numbers()
+	list, err := p.numbers(&p.configurations)
 	if !list {
 		p.x = append(p.x, -1)
 		return err
@@ -302,7 +295,7 @@ func (p *hpobTask) configuration() error {
 
 // result reads an entry of the values.
 func (p *hpobTask) result() error {
-	_, err := p.numbers()
+	_, err := p.numbers(&p.results)
 	p.y = append(p.y, p.row...)
 	p.ends = append(p.ends, len(p.y))
 	return err
@@ -449,13 +442,11 @@ func (p *hpobTask) collect(id string) error {
 
 // finish sorts the tasks.
 func (t *hpobReader) finish() (*HPOBResult, error) {
-	done, err := t.collector.finish("configurations")
+	done, err := t.collector.finish("configurations", nil)
 	if err != nil {
 		return nil, err
 	}
-	if done.Space, err = cmbo.UnitCube(t.dim); err != nil {
-		return nil, err
-	}
+	done.Space, _ = cmbo.UnitCube(t.dim) // of at least one coordinate, as each good configuration has
 	params := done.Space.Params()
 	slices.SortFunc(done.Tasks, func(a, b cmbo.Task) int { return strings.Compare(a.ID, b.ID) })
 	res := &HPOBResult{Result: *done, Name: t.name, Repeated: t.repeated}

@@ -246,7 +246,7 @@ func TestLimits(t *testing.T) {
 		}
 	}
 	// Up to a limit all is well.
-	exact := history.Limits{Bytes: int64(len(hpob)), Columns: 2, Depth: 5, String: 5}
+	exact := history.Limits{Bytes: int64(len(hpob)), Rows: 4, Columns: 2, Depth: 5, String: 5}
 	for _, end := range []string{"", " ", "\n\n", "   "} {
 		_, err := (history.HPOB{Name: "4796", Limits: exact}).Read(strings.NewReader(hpob + end))
 		if errors.Is(err, history.ErrLimit) != (end != "") || err != nil && end == "" {

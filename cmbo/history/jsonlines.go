@@ -81,33 +81,20 @@ func (j JSONLines) stream(r io.Reader) stream {
 	n, err := j.setting()
 	d := newLineDecoder(n)
 	read := func(take taker) error { return d.lines(r, take) }
-	lack := func() *RowError { return d.sightings.lack("no line has this key") }
-	return stream{err: err, space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: lack}
+	return stream{err: err, space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: d.lack}
 }
 
 // lines calls take for each line.
 func (d *lineDecoder) lines(r io.Reader, take taker) error {
-	lines, err := newLineReader(r, d.limits)
-	if err != nil {
-		return err
-	}
-	for {
-		line, _, long, err := lines.next()
-		if err == io.EOF {
-			return nil
+	return eachLine(r, d.limits, func(n int, line []byte, _ bool, long *RowError) error {
+		switch {
+		case long != nil:
+			return take(row{bad: long}, n)
+		case len(bytes.TrimSpace(line)) > 0:
+			return take(d.decode(line), n)
 		}
-		if err != nil {
-			return err
-		}
-		if long {
-			err = take(row{bad: lines.tooLong()}, lines.n)
-		} else if len(bytes.TrimSpace(line)) > 0 {
-			err = take(d.decode(line), lines.n)
-		}
-		if err != nil {
-			return err
-		}
-	}
+		return nil
+	})
 }
 
 // lineDecoder decodes lines of one description.
@@ -126,7 +113,7 @@ func newLineDecoder(n form) *lineDecoder {
 		of = append(of, output{"setting", "Curve", n.curve})
 	}
 	return &lineDecoder{
-		form: n, sightings: newSightings(of, n.limits),
+		form: n, sightings: newSightings(of, "no line has this key", n.limits),
 		byText: n.Prefix != "" || n.Columns != nil || n.Parse != nil || n.DecimalComma,
 		taken:  map[string]bool{n.value: true, n.task: true, n.noise: true, n.status: true, n.curve: true},
 	}
@@ -165,7 +152,7 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	if r.id = id; e != nil {
 		return r.failed(e)
 	}
-	if r = d.row(r, d); r.bad != nil || r.outcome != hasValue {
+	if r = d.row(r, d.field); r.bad != nil || r.outcome != hasValue {
 		return r
 	}
 	if _, ok := d.values[d.noise]; d.needNoise && !ok {
@@ -186,18 +173,17 @@ func (d *lineDecoder) decode(line []byte) (r row) {
 	return r
 }
 
-func (d *lineDecoder) parameter(i int) field {
-	switch c := d.columns[i]; {
-	case d.nested:
-		return d.fieldOf(d.object[c])
-	case d.taken[c]:
+// field is that of a column in an object. On a line without the object of parameters they stand beside the value, but
+// not under the name of something else.
+func (d *lineDecoder) field(object, column string) field {
+	switch {
+	case object != "" && d.nested:
+		return d.fieldOf(d.object[column])
+	case object != "" && d.taken[column]:
 		return d.fieldOf(nil)
-	default:
-		return d.field(c)
 	}
+	return d.fieldOf(d.values[column])
 }
-
-func (d *lineDecoder) field(column string) field { return d.fieldOf(d.values[column]) }
 
 // fieldOf is that of a JSON text, nil for a key that is missing.
 func (d *lineDecoder) fieldOf(raw []byte) field {
@@ -250,7 +236,7 @@ func numberID(text string) string {
 	case err != nil || len(text) > 15 && !whole:
 		return text
 	case whole:
-		return strconv.FormatFloat(v+0, 'f', -1, 64)
+		return formatWhole(v + 0)
 	}
 	return formatFloat(v)
 }

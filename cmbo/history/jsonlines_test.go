@@ -169,7 +169,7 @@ func TestJSONLinesFatal(t *testing.T) {
 }
 
 // TestJSONLinesLongLine shows that of a line that is too long no more than the
-// limit is kept.
+// limit is kept, and that one of the limit is read.
 func TestJSONLinesLongLine(t *testing.T) {
 	const good = `{"lr":0.1,"depth":3,"kernel":"rbf","bias":true,"value":1}` + "\n"
 	long := io.LimitReader(&endless{text: "0123456789"}, 8<<20)
@@ -186,6 +186,10 @@ func TestJSONLinesLongLine(t *testing.T) {
 	}
 	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<20 {
 		t.Errorf("%d bytes were allocated for a line of %d", n, 8<<20)
+	}
+	f.Limits.Line = len(good) - len("\n")
+	if got, err = f.Read(strings.NewReader(good)); err != nil || got.Report.Accepted != 1 {
+		t.Errorf("a line of the limit: %v", err)
 	}
 }
 

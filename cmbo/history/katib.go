@@ -77,7 +77,8 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 		return nil, err
 	}
 	t := katibReader{Katib: k, scanner: &scanner{r: b, limits: k.Limits}, collector: c,
-		sightings: newSightings(outputs, k.Limits), columns: columns(k.Space), seen: make(map[string]bool)}
+		sightings: newSightings(outputs, "no trial has this metric", k.Limits),
+		columns:   columns(k.Space), seen: make(map[string]bool)}
 	if head, _ := b.Peek(len("apiVersion")); string(head) == "apiVersion" {
 		return nil, rowErrorf(cmbo.ErrCorrupt, "YAML; kubectl's --output json gives what is read").at(1)
 	}
@@ -90,12 +91,9 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := c.finish("trials of the objective that have ended")
+	done, err := c.finish("trials of the objective that have ended", t.lack)
 	if err != nil {
 		return nil, err
-	}
-	if e := t.lack("no trial has this metric"); e != nil {
-		return nil, e
 	}
 	return &KatibResult{Result: *done, Minimize: t.direction == Minimize, Metric: t.metric}, nil
 }
@@ -165,24 +163,17 @@ func (p katibPairs) last(name string) (value string, ok bool) {
 
 // item reads an object: a trial, or, outermost, maybe a list.
 func (k *katibReader) item(outermost bool) error {
-	if _, err := k.peek(); err != nil {
-		return err
-	}
+	_, _ = k.peek() // so that the line is that of the object
 	line := k.line + 1
 	var t katibTrial
+	parts := map[string]any{"kind": &t.kind, "metadata": &t.metadata, "spec": &t.spec, "status": &t.status}
 	err := k.object(func(name string) error {
+		part, wanted := parts[name]
 		switch {
 		case name == "items" && outermost:
 			return k.array(func() error { return k.item(false) })
-		case name == "kind":
-			return k.value(&t.kind)
-		case t.kind != "" && t.kind != "Trial":
-		case name == "metadata":
-			return k.value(&t.metadata)
-		case name == "spec":
-			return k.value(&t.spec)
-		case name == "status":
-			return k.value(&t.status)
+		case wanted && (name == "kind" || t.kind == "" || t.kind == "Trial"):
+			return k.value(part)
 		}
 		return k.scanner.skip()
 	})

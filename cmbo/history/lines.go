@@ -11,53 +11,38 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 )
 
-// lineReader reads lines of bounded length.
-type lineReader struct {
-	br   *bufio.Reader
-	most int // bytes of a line, its end not counted
-	buf  []byte
-	n    int // number of the last line
-}
-
-func newLineReader(r io.Reader, limits Limits) (*lineReader, error) {
+// eachLine calls do with each line without its end, which is valid until do returns, and its number, and fails as do
+// does. whole is false for a last line that has no end. A line that is too long, as the error long says, is passed over
+// to its end and cut.
+func eachLine(r io.Reader, limits Limits, do func(n int, line []byte, whole bool, long *RowError) error) error {
 	br := bufio.NewReaderSize(bounded(r, limits.Bytes), 1<<16)
 	if err := skipMark(br); err != nil {
-		return nil, err
+		return err
 	}
-	return &lineReader{br: br, most: limits.Line}, nil
-}
-
-// tooLong is the error of a line that next has cut.
-func (l *lineReader) tooLong() *RowError {
-	return beyond("Line", int64(l.most), "the line has more bytes").at(l.n)
-}
-
-// next returns the next line without its end. whole is false for a last line that has none. A line
-// that is too long is passed over to its end and cut. At the end of the input next returns io.EOF.
-// The line is valid until the next call.
-func (l *lineReader) next() (line []byte, whole, long bool, err error) {
-	l.buf = l.buf[:0]
-	size := 0
-	for {
-		part, err := l.br.ReadSlice('\n')
-		if err != nil && err != bufio.ErrBufferFull && err != io.EOF {
-			return nil, false, false, err
+	var buf []byte
+	for n, size := 1, 0; ; {
+		part, err := br.ReadSlice('\n')
+		switch {
+		case err == io.EOF && size == 0 && len(part) == 0:
+			return nil
+		case err != nil && err != bufio.ErrBufferFull && err != io.EOF:
+			return err
 		}
-		part, whole = bytes.CutSuffix(part, []byte("\n"))
+		part, whole := bytes.CutSuffix(part, []byte("\n"))
 		size += len(part)
-		l.buf = append(l.buf, part[:min(len(part), l.most+1-len(l.buf))]...)
+		buf = append(buf, part[:min(len(part), limits.Line+1-len(buf))]...)
 		if err == bufio.ErrBufferFull {
 			continue
 		}
-		if err == io.EOF && size == 0 {
-			return nil, false, false, io.EOF
+		var long *RowError
+		line := bytes.TrimSuffix(buf, []byte("\r"))
+		if size > limits.Line {
+			line, long = buf, beyond("Line", int64(limits.Line), "the line has more bytes").at(n)
 		}
-		l.n++
-		line = l.buf
-		if size <= l.most {
-			line = bytes.TrimSuffix(line, []byte("\r"))
+		if err := do(n, line, whole, long); err != nil {
+			return err
 		}
-		return line, whole, size > l.most, nil
+		buf, size, n = buf[:0], 0, n+1
 	}
 }
 
@@ -104,9 +89,7 @@ func jsonName(raw []byte) string {
 		return s
 	}
 	var b bytes.Buffer
-	if json.Compact(&b, raw) != nil {
-		return string(raw)
-	}
+	_ = json.Compact(&b, raw) // raw is JSON
 	return b.String()
 }
 

@@ -101,12 +101,13 @@ var ErrColumn = fmt.Errorf("%w: no such column", cmbo.ErrCorrupt)
 // sightings follows which columns of outputs and descriptors an input has.
 type sightings struct {
 	missing []output        // so far
+	what    string          // says who lacks what
 	names   map[string]bool // at most most of what the input has, clipped, for the message
 	most    int
 }
 
-func newSightings(of []output, limits Limits) *sightings {
-	return &sightings{missing: of, names: make(map[string]bool), most: limits.Columns}
+func newSightings(of []output, what string, limits Limits) *sightings {
+	return &sightings{missing: of, what: what, names: make(map[string]bool), most: limits.Columns}
 }
 
 // see takes note of the columns of a row, as long as one is missing.
@@ -123,14 +124,14 @@ func (s *sightings) see(columns iter.Seq[string]) {
 }
 
 // lack is the error of a column that was not seen, nil if there is none: a misspelt one would
-// leave the tasks without what was asked for. what says who lacks what.
-func (s *sightings) lack(what string) *RowError {
+// leave the tasks without what was asked for.
+func (s *sightings) lack() *RowError {
 	if len(s.missing) == 0 {
 		return nil
 	}
 	o := s.missing[0]
 	return rowErrorf(ErrColumn, "%s, named for %s %q; there are %s",
-		what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
+		s.what, o.noun, o.name, names.Quote(32, slices.Sorted(maps.Keys(s.names)))).in(o.column, "")
 }
 
 // descriptor is what a field says of a task: a number where it is one, else a choice, nil where it is empty or NaN.

@@ -99,29 +99,22 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	lines, err := newLineReader(r, o.Limits)
-	if err != nil {
-		return nil, err
-	}
 	j := &journal{Optuna: o, byName: make(map[string]*study), dists: make(map[string]*distribution)}
-	torn, err := j.read(lines)
+	torn, err := j.read(r)
 	if err != nil {
 		return nil, err
 	}
 	res := &OptunaResult{Studies: j.describe(), Torn: torn}
 	studies, err := j.selected()
+	if err == nil {
+		res.Minimize, err = o.direction(studies)
+	}
+	if space := o.Space; err == nil && space == nil && len(studies) > 0 {
+		space, err = infer(studies)
+		out.setSpace(space)
+	}
 	if err != nil {
 		return nil, err
-	}
-	if res.Minimize, err = o.direction(studies); err != nil {
-		return nil, err
-	}
-	if out.result.Space == nil && len(studies) > 0 {
-		space, err := infer(studies)
-		if err != nil {
-			return nil, err
-		}
-		out.setSpace(space)
 	}
 	for _, s := range studies {
 		if e := checkID(s.name); e != nil {
@@ -132,7 +125,7 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 			return nil, err
 		}
 	}
-	done, err := out.finish("trials to be read")
+	done, err := out.finish("trials to be read", nil)
 	if err != nil {
 		return nil, err
 	}

@@ -73,6 +73,7 @@ type study struct {
 // parameter is one of a study.
 type parameter struct {
 	name  string
+	study *study
 	first *distribution // what later ones must be compatible with
 }
 
@@ -90,45 +91,38 @@ type journal struct {
 const maxParams = 4096
 
 // read replays all lines.
-func (j *journal) read(lines *lineReader) (torn bool, err error) {
+func (j *journal) read(r io.Reader) (torn bool, err error) {
 	var held *RowError // a line that is not JSON, which may be the last
-	for {
-		line, whole, long, err := lines.next()
-		if err == io.EOF {
-			return torn || held != nil, nil
-		}
-		if err != nil {
-			return false, err
-		}
-		if held != nil {
-			return false, held
-		}
-		if !whole {
+	err = eachLine(r, j.Limits, func(n int, line []byte, whole bool, long *RowError) error {
+		switch {
+		case held != nil:
+			return held
+		case !whole:
 			torn = true
-			continue
-		}
-		if long {
+			return nil
+		case long != nil:
 			if op, ok := opCode(line); ok && attributes(op) {
-				continue
+				return nil
 			}
-			return false, lines.tooLong()
-		}
-		if len(bytes.TrimSpace(line)) == 0 {
-			continue
+			return long
+		case len(bytes.TrimSpace(line)) == 0:
+			return nil
 		}
 		var op operation
 		if err := json.Unmarshal(bare(line), &op); err != nil {
-			e := rowErrorf(cmbo.ErrCorrupt, "%v", err).at(lines.n)
+			e := rowErrorf(cmbo.ErrCorrupt, "%v", err).at(n)
 			if !errors.As(err, new(*json.SyntaxError)) {
-				return false, e
+				return e
 			}
 			held = e
-			continue
+			return nil
 		}
-		if e := j.apply(&op, lines.n); e != nil {
-			return false, e.at(lines.n)
+		if e := j.apply(&op, n); e != nil {
+			return e.at(n)
 		}
-	}
+		return nil
+	})
+	return torn || held != nil, err
 }
 
 // opCode finds the operation at the beginning of a line that was cut.
@@ -188,7 +182,7 @@ func (j *journal) apply(op *operation, line int) *RowError {
 func (t *trial) change(j *journal, op *operation, line int) *RowError {
 	switch {
 	case *op.Op == opTrialState:
-		return t.setState(j, op, line)
+		return t.setState(op, line)
 	case *op.Op == opTrialSystemAttr:
 		t.attribute(op.Attribute)
 		return nil
@@ -231,23 +225,17 @@ func (j *journal) deleteStudy(s *study) {
 	s.deleted = true
 	delete(j.byName, s.name)
 	for _, t := range s.trials {
-		t.trim(j)
+		t.trim()
 	}
 }
 
 // createTrial makes a trial that runs, or one in whatever state it was added.
 func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	t := &trial{study: s, number: len(s.trials), line: line}
-	t.mark(op)
-	if op.State != nil {
-		if t.state = *op.State; t.state < 0 || t.state >= numStates {
-			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(t.state))
-		}
-	}
 	if !isNull(op.Value) {
 		t.values = []json.RawMessage{op.Value}
 	}
-	if e := t.setValues(op.Values); e != nil {
+	if e := t.update(op); e != nil {
 		return e
 	}
 	if !isNull(op.Params) {
@@ -267,7 +255,7 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	t.attribute(op.Attributes)
 	s.trials = append(s.trials, t)
 	j.trials = append(j.trials, t)
-	t.trim(j)
+	t.trim()
 	return nil
 }
 
@@ -288,7 +276,7 @@ func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, l
 	case param == nil && len(s.params) == maxParams:
 		return rowErrorf(cmbo.ErrCorrupt, "the study has more than %d parameters", maxParams).in(name, "")
 	case param == nil:
-		param = &parameter{name, d}
+		param = &parameter{name, s, d}
 		s.params[name] = param
 	case check && !param.first.compatible(d):
 		return nil

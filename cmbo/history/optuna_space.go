@@ -75,12 +75,12 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	}
 	a := in.Attributes
 	d := &distribution{class: in.Name, kind: class.kind, log: class.log || a.Log}
+	j.dists[text] = d
 	if d.kind == distCategorical {
 		d.choices = a.Choices
 		for _, c := range a.Choices {
 			d.names = append(d.names, jsonName(c))
 		}
-		j.dists[text] = d
 		return d, nil
 	}
 	step := a.Step
@@ -105,7 +105,6 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	if d.kind == distInt && d.step == 1 {
 		d.step = 0
 	}
-	j.dists[text] = d
 	return d, nil
 }
 
@@ -139,7 +138,7 @@ func (d *distribution) String() string {
 	case distCategorical:
 		return "one of " + quoteAll(d.names)
 	case distInt:
-		text = fmt.Sprintf("an integer in [%s, %s]", whole64(d.lo), whole64(d.hi))
+		text = fmt.Sprintf("an integer in [%s, %s]", formatWhole(d.lo), formatWhole(d.hi))
 	}
 	if d.step != 0 {
 		text += ", step " + formatFloat(d.step)
@@ -150,15 +149,13 @@ func (d *distribution) String() string {
 	return text
 }
 
-func whole64(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
-
 // text is the value of a setting for messages.
 func (p *setting) text() string {
 	switch p.dist.kind {
 	case distCategorical:
 		return p.dist.names[int(p.v)]
 	case distInt:
-		return whole64(p.v)
+		return formatWhole(p.v)
 	}
 	return formatFloat(p.v)
 }
@@ -174,44 +171,36 @@ func (p *setting) value(c column) (float64, *RowError) {
 	return p.v, nil
 }
 
-// inferred is a parameter of an inferred space in the making.
-type inferred struct {
-	first setting // that it was made of
-	study *study
-}
-
 // infer makes the space of all parameters of the trials to be read.
 func infer(studies []*study) (*cmbo.Space, error) {
-	all := make(map[string]*inferred)
+	firsts := make(map[string]setting) // by parameter
 	var order []string
 	for _, s := range studies {
 		for _, t := range s.kept {
 			for _, p := range t.settings {
 				name := p.param.name
-				in := all[name]
-				if in == nil {
-					all[name] = &inferred{first: p, study: s}
+				first, known := firsts[name]
+				if !known {
+					firsts[name] = p
 					order = append(order, name)
-					continue
-				}
-				if !in.first.dist.same(p.dist) {
+				} else if !first.dist.same(p.dist) {
 					return nil, &RowError{Line: p.line, Task: s.name, Field: name, Err: cmbo.ErrSpace,
 						Reason: fmt.Sprintf("%s here, but %s on line %d in study %q",
-							p.dist, in.first.dist, in.first.line, in.study.name)}
+							p.dist, first.dist, first.line, first.param.study.name)}
 				}
 			}
 		}
 	}
 	var params []cmbo.Param
 	for _, name := range order {
-		in := all[name]
-		p, err := in.first.dist.param(name)
+		first := firsts[name]
+		p, err := first.dist.param(name)
 		if err == nil {
 			_, err = cmbo.NewSpace(p)
 		}
 		if err != nil {
-			return nil, &RowError{Line: in.first.line, Task: in.study.name, Field: name, Err: err,
-				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", in.first.dist, err)}
+			return nil, &RowError{Line: first.line, Task: first.param.study.name, Field: name, Err: err,
+				Reason: fmt.Sprintf("%s cannot be a parameter; declare a Space without it: %v", first.dist, err)}
 		}
 		params = append(params, p)
 	}

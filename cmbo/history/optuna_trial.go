@@ -111,36 +111,33 @@ type setting struct {
 }
 
 // setState changes the state; a trial that runs is not started again.
-func (t *trial) setState(j *journal, op *operation, line int) *RowError {
-	if op.State == nil {
+func (t *trial) setState(op *operation, line int) *RowError {
+	switch {
+	case op.State == nil:
 		return missing("state")
-	}
-	state := *op.State
-	if state < 0 || state >= numStates {
-		return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(state))
-	}
-	if state == running && t.state == running {
+	case *op.State == running && t.state == running:
 		return nil
 	}
-	if e := t.setValues(op.Values); e != nil {
-		return e
-	}
-	t.mark(op)
-	t.state, t.line = state, line
-	t.trim(j)
-	return nil
+	t.line = line
+	e := t.update(op)
+	t.trim()
+	return e
 }
 
-// setValues takes a list of values, if there is one.
-func (t *trial) setValues(raw json.RawMessage) *RowError {
-	if isNull(raw) {
-		return nil
+// update takes the state, the values and the times that an operation has.
+func (t *trial) update(op *operation) *RowError {
+	if op.State != nil {
+		if t.state = *op.State; t.state < 0 || t.state >= numStates {
+			return rowErrorf(cmbo.ErrCorrupt, "unknown").in("state", fmt.Sprint(t.state))
+		}
 	}
-	var vs []json.RawMessage
-	if err := json.Unmarshal(raw, &vs); err != nil {
-		return rowErrorf(cmbo.ErrCorrupt, "not a list").in("values", string(raw))
+	if !isNull(op.Values) {
+		t.values = nil
+		if err := json.Unmarshal(op.Values, &t.values); err != nil {
+			return rowErrorf(cmbo.ErrCorrupt, "not a list").in("values", string(op.Values))
+		}
 	}
-	t.values = vs
+	t.mark(op)
 	return nil
 }
 
@@ -169,11 +166,11 @@ func (t *trial) curve() (c cmbo.Curve) {
 }
 
 // trim drops what is not needed of a finished trial.
-func (t *trial) trim(j *journal) {
+func (t *trial) trim() {
 	if t.state == failed {
 		t.values, t.last, t.shown = nil, nil, nil
 	}
-	if t.state == pruned && !j.Pruned || !t.study.wanted || t.study.deleted {
+	if t.state == pruned && !t.study.asked.Pruned || !t.study.wanted || t.study.deleted {
 		t.settings, t.values, t.last, t.shown, t.constraints = nil, nil, nil, nil, nil
 	}
 }

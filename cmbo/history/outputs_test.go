@@ -307,6 +307,10 @@ func TestOptunaConstraints(t *testing.T) {
 	if _, err := o.Read(bytes.NewReader(journal())); !errors.Is(err, history.ErrColumn) {
 		t.Errorf("none has constraints: %v", err)
 	}
+	trial(`2,"values":null`, `{"constraints":[5,6]}`)
+	if _, err := o.Read(bytes.NewReader(journal())); !errors.Is(err, history.ErrColumn) {
+		t.Errorf("one that is passed over has constraints: %v", err)
+	}
 
 	// trial.set_constraint of Optuna 5 writes one operation a name, or those of a trial that is added.
 	trial(`1,"values":[5]`, `{"constraints:memory":-0.5}`)

@@ -264,11 +264,16 @@ func (c *collector) task(id string) *cmbo.Task {
 	return &c.result.Tasks[i]
 }
 
-// finish returns the result, which must hold an observation.
-func (c *collector) finish(rows string) (*Result, error) {
+// finish returns the result, which must hold an observation; lack, nil if that is known before, says what the rows lack.
+func (c *collector) finish(rows string, lack func() *RowError) (*Result, error) {
 	r := c.report
 	switch {
 	case r.Accepted > r.Failed:
+		if lack != nil {
+			if e := lack(); e != nil {
+				return nil, e
+			}
+		}
 		return c.result, nil
 	case r.Accepted > 0:
 		return nil, fmt.Errorf("%w: none of the %s has a value; %d failed", cmbo.ErrNoTasks, rows, r.Failed)

@@ -141,20 +141,15 @@ func (f field) empty() bool {
 	return strings.TrimSpace(f.text) == ""
 }
 
-// fields are those of a row by column, and of the parameters.
-type fields interface {
-	field(column string) field
-	parameter(i int) field
-}
-
-// row fills in a row whose task and outcome are known.
-func (n *form) row(r row, f fields) row {
-	bad := func(e *RowError, column string) row { return r.failed(e.in(column, f.field(column).shown())) }
-	shown := func(i int) string { return f.parameter(i).shown() }
+// row fills in a row whose task and outcome are known. field is that of a column in an object, which is "" but for
+// parameters in JSON lines.
+func (n *form) row(r row, field func(object, column string) field) row {
+	bad := func(e *RowError, column string) row { return r.failed(e.in(column, field("", column).shown())) }
+	shown := func(i int) string { return field(n.config, n.columns[i]).shown() }
 	r.x = make([]float64, len(n.columns))
 	var e *RowError
 	for i, c := range n.params {
-		if r.x[i], e = n.param(i, c, f.parameter(i)); e != nil {
+		if r.x[i], e = n.param(i, c, field(n.config, n.columns[i])); e != nil {
 			return r.failed(e.in(n.columns[i], shown(i)))
 		}
 	}
@@ -165,7 +160,7 @@ func (n *form) row(r row, f fields) row {
 		r.context = make(cmbo.Context, len(n.context))
 	}
 	for _, o := range n.context {
-		v, e := n.descriptor(f.field(o.column))
+		v, e := n.descriptor(field("", o.column))
 		if e != nil {
 			return bad(e, o.column)
 		}
@@ -174,17 +169,17 @@ func (n *form) row(r row, f fields) row {
 		}
 	}
 	if r.outcome != hasFailed {
-		if r.y, e = n.number(n.value, f.field(n.value), checkValue); e != nil {
+		if r.y, e = n.number(n.value, field("", n.value), checkValue); e != nil {
 			return bad(e, n.value)
 		}
-		if noise := f.field(n.noise); !noise.empty() {
+		if noise := field("", n.noise); !noise.empty() {
 			if r.noise, e = n.number(n.noise, noise, checkNoise); e != nil {
 				return bad(e, n.noise)
 			}
 		}
 	}
 	for _, o := range n.outputs {
-		value := f.field(o.column)
+		value := field("", o.column)
 		if value.empty() {
 			continue
 		}

@@ -82,7 +82,7 @@ func (s *scanner) token() (byte, error) {
 	}
 }
 
-// peek is token without taking the byte.
+// peek is token without taking the byte. An error stays: who reads on has it again.
 func (s *scanner) peek() (byte, error) {
 	c, err := s.token()
 	if err == nil {
@@ -247,9 +247,7 @@ func (s *scanner) skip() error {
 // raw returns the text of a value of at most Limits.String bytes, in which Python's NaN and
 // infinities are strings: what is read as a number is then told to be none.
 func (s *scanner) raw() ([]byte, error) {
-	if _, err := s.peek(); err != nil {
-		return nil, err
-	}
+	_, _ = s.peek() // so that the text begins with the value
 	s.kept = make([]byte, 0, 64)
 	err := s.skip()
 	text := s.kept

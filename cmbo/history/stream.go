@@ -29,7 +29,7 @@ func (s stream) all() (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return s.finish(c)
+	return c.finish(s.rows, s.lack)
 }
 
 // collector returns the one for the rows.
@@ -38,17 +38,6 @@ func (s stream) collector() (*collector, error) {
 		return nil, s.err
 	}
 	return newCollector(s.space, s.policy)
-}
-
-// finish returns the result of an input that is read.
-func (s stream) finish(c *collector) (*Result, error) {
-	r, err := c.finish(s.rows)
-	if err == nil && s.lack != nil {
-		if e := s.lack(); e != nil {
-			return nil, e
-		}
-	}
-	return r, err
 }
 
 // errStopped: the consumer has ended the sequence.
@@ -114,7 +103,7 @@ func (s stream) grouped(report *Report, yield func(cmbo.Task) bool) error {
 		err = flush()
 	}
 	if err == nil {
-		_, err = s.finish(c)
+		_, err = c.finish(s.rows, s.lack)
 	}
 	return err
 }

@@ -53,21 +53,6 @@ func checkNoise(v float64) *RowError {
 	return nil
 }
 
-// paramNumber parses the value of a numeric parameter. Whether it lies in the range is left to the space.
-func paramNumber(p cmbo.Param, text string) (float64, *RowError) {
-	v, e := number(text, cmbo.ErrOutOfSpace)
-	if e != nil {
-		return 0, e
-	}
-	if k := p.Kind(); (k == cmbo.KindInt || k == cmbo.KindLogInt) && math.Abs(v) == maxInt {
-		// 2^53 may be in the range, and 2^53+1, which is not, rounds to it.
-		if n, err := strconv.ParseInt(text, 10, 64); err == nil && float64(n) == v && n != int64(v) {
-			return 0, rowErrorf(cmbo.ErrOutOfSpace, "beyond the exact integers of a float64")
-		}
-	}
-	return v, nil
-}
-
 // choiceIndex returns the value of a choice in a row.
 func choiceIndex(choices []string, name string) (float64, *RowError) {
 	if i := slices.Index(choices, name); i >= 0 {
@@ -93,15 +78,15 @@ func columns(s *cmbo.Space) []column {
 	return cs
 }
 
-// fromText parses the text of a cell.
+// fromText parses the text of a cell. Whether a number lies in the range is left to the space.
 func (c column) fromText(text string) (float64, *RowError) {
 	trimmed := strings.TrimSpace(text)
 	switch c.param.Kind() {
 	case cmbo.KindCategorical:
-		if slices.Contains(c.choices, text) {
-			return choiceIndex(c.choices, text)
+		if !slices.Contains(c.choices, text) {
+			text = trimmed
 		}
-		return choiceIndex(c.choices, trimmed)
+		return choiceIndex(c.choices, text)
 	case cmbo.KindBool:
 		v, e := number(trimmed, cmbo.ErrOutOfSpace)
 		switch {
@@ -113,8 +98,13 @@ func (c column) fromText(text string) (float64, *RowError) {
 			e = rowErrorf(cmbo.ErrOutOfSpace, "not true, false, 0 or 1")
 		}
 		return v, e
+	case cmbo.KindInt, cmbo.KindLogInt:
+		// 2^53 may be in the range, and 2^53+1, which is not, rounds to it.
+		if n, err := strconv.ParseInt(trimmed, 10, 64); err == nil && math.Abs(float64(n)) == maxInt && n != int64(float64(n)) {
+			return 0, rowErrorf(cmbo.ErrOutOfSpace, "beyond the exact integers of a float64")
+		}
 	}
-	return paramNumber(c.param, trimmed)
+	return number(trimmed, cmbo.ErrOutOfSpace)
 }
 
 // text formats a checked value so that fromText gives it back.
@@ -124,14 +114,17 @@ func (c column) text(v float64) string {
 		return c.choices[int(v)]
 	case cmbo.KindBool:
 		return strconv.FormatBool(v != 0)
-	case cmbo.KindInt, cmbo.KindLogInt: // whole numbers without an exponent
-		return strconv.FormatFloat(v, 'f', -1, 64)
+	case cmbo.KindInt, cmbo.KindLogInt:
+		return formatWhole(v)
 	}
 	return formatFloat(v)
 }
 
 // formatFloat writes the shortest decimal that reads back as v.
 func formatFloat(v float64) string { return strconv.FormatFloat(v, 'g', -1, 64) }
+
+// formatWhole writes a whole number without an exponent.
+func formatWhole(v float64) string { return strconv.FormatFloat(v, 'f', -1, 64) }
 
 // checkTasks returns what a writer is given as rows of the space, with the context as it is
 // stored, if a reader would accept it.

@@ -100,29 +100,28 @@ type sample struct {
 // newSample takes the areas of these methods of strata.
 func newSample(strata []*stratum, methods ...int) *sample {
 	p := &sample{}
-	byTask := map[string]map[string][]float64{} // by space
+	sums := map[[2]string][]float64{} // by space and task
 	for _, st := range strata {
-		if byTask[st.space] == nil {
-			byTask[st.space] = map[string][]float64{}
-		}
-		tasks := byTask[st.space]
 		for run, id := range st.ids {
-			if tasks[id.task] == nil {
-				tasks[id.task] = make([]float64, len(methods)+1)
+			at := [2]string{st.space, id.task}
+			if sums[at] == nil {
+				sums[at] = make([]float64, len(methods)+1)
 			}
 			for k, m := range methods {
-				tasks[id.task][k] += area(st.records[m][run].Regret)
+				sums[at][k] += area(st.records[m][run].Regret)
 			}
-			tasks[id.task][len(methods)]++
+			sums[at][len(methods)]++
 			p.runs++
 		}
 	}
-	for _, space := range slices.Sorted(maps.Keys(byTask)) {
-		var sums [][]float64
-		for _, task := range slices.Sorted(maps.Keys(byTask[space])) {
-			sums = append(sums, byTask[space][task])
+	inOrder := func(a, b [2]string) int { return slices.Compare(a[:], b[:]) }
+	for _, at := range slices.SortedFunc(maps.Keys(sums), inOrder) {
+		last := len(p.spaces) - 1
+		if last < 0 || p.spaces[last] != at[0] {
+			p.spaces, p.sums = append(p.spaces, at[0]), append(p.sums, nil)
+			last++
 		}
-		p.spaces, p.sums = append(p.spaces, space), append(p.sums, sums)
+		p.sums[last] = append(p.sums[last], sums[at])
 	}
 	return p
 }

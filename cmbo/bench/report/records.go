@@ -100,7 +100,7 @@ func fieldsOf(records []bench.Record) (fields []*field, methods []string, budget
 		return nil, nil, 0, inputErrorf("records", cmbo.ErrNoTasks, "there are none")
 	}
 	budget = len(records[0].Regret) - 1
-	spaces := map[string][]*bench.Record{}
+	spaces, named := map[string][]*bench.Record{}, map[string][]string{}
 	for i := range records {
 		r := &records[i]
 		if err := check(r); err != nil {
@@ -112,13 +112,10 @@ func fieldsOf(records []bench.Record) (fields []*field, methods []string, budget
 		}
 		methods = append(methods, r.Method)
 		spaces[r.Space] = append(spaces[r.Space], r)
+		named[r.Space] = append(named[r.Space], r.Acquisition)
 	}
 	for _, space := range slices.Sorted(maps.Keys(spaces)) {
-		var named []string
-		for _, r := range spaces[space] {
-			named = append(named, r.Acquisition)
-		}
-		for _, a := range acquisitions(named) {
+		for _, a := range acquisitions(named[space]) {
 			f, err := newField(spaces[space], a)
 			if err != nil {
 				return nil, nil, 0, err

@@ -115,7 +115,7 @@ type Log struct {
 	answers      []Event        // told, failed, observed, stopped, each with its point
 	Failures     int            // among the answers
 	Seen         [][]float64    // every point asked or observed
-	Used         map[string]int // rows that are not to be proposed: how many reasons
+	Used         map[string]int // by row: how many reasons there are not to propose it
 	paused       map[string]int // by row: the trial whose evaluation can go on
 	Queue        [][]float64    // points that are proposed next
 	// Fitted holds parameters by the number of observations they belong to.
@@ -157,7 +157,7 @@ func (h *Log) Apply(e Event) {
 		h.Failures++
 	case EventCancelled:
 		t.Status = Cancelled
-		h.release(e.X)
+		h.Used[points.Key(e.X)]--
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
 		h.answers = append(h.answers, e)
@@ -174,21 +174,12 @@ func (h *Log) Apply(e Event) {
 		h.answers = append(h.answers, e)
 		if e.Paused {
 			h.paused[points.Key(e.X)] = e.Trial
-			h.release(e.X)
+			h.Used[points.Key(e.X)]--
 			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, e.X) })
 		}
 		if e.Noise > 0 {
 			h.Estimates = append(h.Estimates, Estimate{Observation{e.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations), e.Paused})
 		}
-	}
-}
-
-// release makes a point proposable again, if nothing else uses it.
-func (h *Log) release(x []float64) {
-	if key := points.Key(x); h.Used[key] > 1 {
-		h.Used[key]--
-	} else {
-		delete(h.Used, key)
 	}
 }
 

@@ -1,6 +1,7 @@
 package runlog
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"math"
@@ -49,13 +50,7 @@ func (o *Output) String() string {
 // Limits returns the limits, infinite where there is none.
 func (o *Output) Limits() (lo, hi float64) {
 	lo, hi = math.Inf(-1), math.Inf(1)
-	if o.AtLeast != nil {
-		lo = *o.AtLeast
-	}
-	if o.AtMost != nil {
-		hi = *o.AtMost
-	}
-	return lo, hi
+	return *cmp.Or(o.AtLeast, &lo), *cmp.Or(o.AtMost, &hi)
 }
 
 // Beyond returns how far v is beyond a limit, 0 if it holds the limits.

@@ -33,9 +33,8 @@ type snapshotFile struct {
 
 // SealState puts the envelope around a state.
 func SealState(state []byte) []byte {
-	sum := sha256.Sum256(state)
-	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%s","state":%s}`+"\n",
-		snapshotVersion, hex.EncodeToString(sum[:]), state)
+	return fmt.Appendf(nil, `{"cmbo":"snapshot","version":%d,"sha256":"%x","state":%s}`+"\n",
+		snapshotVersion, sha256.Sum256(state), state)
 }
 
 // OpenState returns the state in a snapshot: nothing but what SealState writes is accepted, to the byte.

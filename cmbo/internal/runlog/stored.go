@@ -202,12 +202,7 @@ func (h *Log) checkEnd(outputs map[string]float64) error {
 }
 
 // value returns what p points to, 0 for nil.
-func value[T any](p *T) (v T) {
-	if p != nil {
-		v = *p
-	}
-	return v
-}
+func value[T any](p *T) T { return *cmp.Or(p, new(T)) }
 
 func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 	if e.Trial != len(h.Trials)+1 {
