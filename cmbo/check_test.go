@@ -130,6 +130,7 @@ func TestCheckByHand(t *testing.T) {
 // unlike one that has nothing to do with the others.
 // The sample of tasks does not depend on their order.
 func TestCheckSays(t *testing.T) {
+	testutil.SkipRace(t, "TestCheckByHand has its goroutines")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	tasks := recorded(7, 15)

@@ -45,6 +45,7 @@ type defaultTraceStep struct {
 // within a tolerance on others. A change of behaviour changes the trace; a change of
 // structure must not.
 func TestDefaultTrace(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
 	got := defaultTrace{Arithmetic: arithmetic(), Runs: make(map[string][]defaultTraceStep)}
 	for _, p := range defaultProblems(t) {
 		got.Runs[p.name] = p.run(t)

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // TestImportanceShares: the shares of Ishigami's function, which are known.
@@ -143,6 +144,7 @@ func TestImportanceOfTable(t *testing.T) {
 // TestImportance: what parameters are worth by themselves and together, for numbers and choices,
 // in a box and in a list, with a past and without; a run that is restored says the same.
 func TestImportance(t *testing.T) {
+	testutil.SkipRace(t, "TestImportanceOfNothing has its goroutines")
 	ctx := context.Background()
 	space, err := NewSpace(Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))
 	require.NoError(t, err)

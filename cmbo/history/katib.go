@@ -3,7 +3,6 @@ package history
 import (
 	"bufio"
 	"cmp"
-	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -187,8 +186,8 @@ func (k *katibReader) item(outermost bool) error {
 
 // array reads a list, or null in its place.
 func (k *katibReader) array(entry func() error) error {
-	if c, err := k.peek(); err != nil || c == 'n' {
-		return errors.Join(err, k.scanner.skip())
+	if c, _ := k.peek(); c == 'n' {
+		return k.scanner.skip()
 	}
 	return k.scanner.array(entry)
 }
