@@ -49,8 +49,8 @@ type Step struct {
 	// hierarchical prior, which does not count them.
 	Jitter, DistanceJitter float64
 	// Parameters are those of the plain Gaussian process, nil with a prior: its log-parameters, the logarithm of its
-	// noise variance and, where low values count less, the share of the way from the best value to the median down to
-	// which values count in full.
+	// noise variance and, unless it is 0, the share of the way from the best value to the median down to which values
+	// count in full, lower ones less, to which 2 is added where the kernel is Matérn-5/2.
 	Parameters []float64
 	// NoiseVariance is the one the model assumes of measurements, in scaled
 	// units; NaN if a surrogate does not say.

@@ -69,7 +69,8 @@ func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64
 }
 
 // TestNearTheBest: in spaces without a list, runs whose candidates come nearer and nearer to the best one, and whose values may
-// be next to exact, end nearer to the best value than those with as many candidates and without either.
+// be those of a smooth function and next to exact, end nearer to the best value than those with as many candidates and without
+// either.
 func TestNearTheBest(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
 	const budget = 50
@@ -77,7 +78,7 @@ func TestNearTheBest(t *testing.T) {
 	if *nearProblems > 8 {
 		families = append(families, "Ackley", "Zakharov")
 	}
-	arms := []string{"neither", "nearer candidates alone", "exact values alone"}
+	arms := []string{"neither", "nearer candidates alone", "exact and smooth functions alone"}
 	if *nearProblems <= 8 {
 		arms = arms[:1]
 	}
@@ -92,7 +93,7 @@ func TestNearTheBest(t *testing.T) {
 			h := problemOf(t, r, dim, basins(family, r, dim, *nearPast+1), *nearNoise)
 			var priors [2]*cmbo.Prior
 			if *nearPast > 0 {
-				priors = h.priors(t, "OwnSD=1:1")
+				priors = h.priors(t, "OwnSD=1:1,OwnSmooth=0")
 			}
 			for arm := range ends {
 				var opts []cmbo.Option

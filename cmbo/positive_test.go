@@ -498,3 +498,22 @@ func TestOutlookOfCertainValues(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, []float64{math.MaxFloat64, 0}, []float64{u.Expected, u.Next})
 }
+
+// TestFarFromTheBest: a run whose values lie mostly near the best one still knows a smooth function elsewhere, which differs
+// there by far more than those values do.
+func TestFarFromTheBest(t *testing.T) {
+	s, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	cost := func(x []float64) float64 { return 2 * math.Exp(20*(x[0]-0.4)*(x[0]-0.4)) }
+	for seed := range uint64(4) {
+		o := newOptimizer(t, s, cmbo.WithMinimize(), cmbo.WithPositiveValues(), cmbo.WithSeed(seed+1))
+		require.NoError(t, o.Observe([]float64{1}, cost([]float64{1})))
+		drive(t, o, cost, 12)
+		for _, x := range []float64{0.2, 0.6, 0.7, 0.8, 0.9} {
+			q, err := o.Quantiles([]float64{x})
+			require.NoError(t, err)
+			assert.InEpsilon(t, cost([]float64{x}), q.Median, 0.3, "seed %d, %g: %g to %g", seed, x, q.Low, q.High)
+			assert.Less(t, q.High, 3*q.Low)
+		}
+	}
+}

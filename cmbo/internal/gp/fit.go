@@ -20,6 +20,9 @@ type Hyper struct {
 	Fitted        bool    // false if there was nothing to fit to, or every search failed
 	Evidence      float64 // see [gaussian.FitResult]; 0 if it was not asked for
 	Share         float64 // of the view of the values that it was fitted in: see [Look]
+	Smooth        bool    // the kernel has a form of [Fits].Smooth
+
+	exact bool // by exactPriors
 }
 
 // SameKernel reports whether the kernels of h and g, of forms that their numbers of
@@ -158,7 +161,11 @@ type Fits struct {
 	// view of larger evidence serves, the values as they are if they are equal. Nil for none.
 	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
-	Exact  bool    // a search may end at less noise than gaussian.DefaultPriors have
+	// Exact has the forms fitted by priors of values that are next to exact, too, where all variances are to be searched and
+	// little noise is found, and so the one of Smooth, unless it is nil, that has as many parameters as the one that serves;
+	// what has most evidence serves.
+	Exact  bool
+	Smooth []kernel.Kernel
 	Seed   uint64
 	Fitter Fitter
 
@@ -208,25 +215,41 @@ func (f *Fits) At(
 		x, y, variances = subset(x, y, variances, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
-	f.Fitter.Evidence = f.Other != nil || f.Shares != nil
+	f.Fitter.Evidence = f.Other != nil || f.Shares != nil || f.Exact
 	if f.doneOf != count {
 		f.done = nil
 	}
 	f.doneOf, f.turn = count, 0
-	h, err := f.best(ctx, x, y, variances, seed)
+	var h Hyper
+	take := func(o Hyper) {
+		z, view := Look(y, nil, o.Share)
+		if err != nil || o.Share > 0 && view == (View{}) {
+			return
+		}
+		o, err = f.search(ctx, o, view, x, z, variances, seed)
+		if o.Evidence += view.logSlopes(y); h.Kernel == nil || o.Evidence > h.Evidence {
+			h = o
+		}
+	}
+	forms := func(exact bool) {
+		for _, form := range []kernel.Kernel{f.Template, f.Other} {
+			if form != nil {
+				take(Hyper{Kernel: form, exact: exact})
+			}
+		}
+	}
+	forms(false)
 	known := slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 	if err == nil && math.IsNaN(f.Noise) && !known {
 		if f.Exact && h.NoiseVariance < nearlyExact {
-			f.Fitter.Priors = func(dim int) gaussian.Priors {
-				p := gaussian.DefaultPriors(dim)
-				p.Noise = gaussian.LogNormal{Mean: math.Log(1e-4), SD: 3, Min: LeastNoise, Max: 1}
-				return p
+			forms(true)
+			if f.Smooth != nil {
+				take(Hyper{Kernel: f.form(h.Kernel.NumParams(), true), Smooth: true, exact: true})
 			}
-			defer func() { f.Fitter.Priors = nil }()
-			h, err = f.best(ctx, x, y, variances, seed)
 		}
-		if err == nil {
-			h, err = f.look(ctx, h, x, y, seed)
+		best := h
+		for _, share := range f.Shares {
+			take(Hyper{Kernel: f.form(best.Kernel.NumParams(), best.Smooth), Share: share, Smooth: best.Smooth, exact: best.exact})
 		}
 	}
 	if err != nil {
@@ -240,54 +263,43 @@ func (f *Fits) At(
 	return h, nil
 }
 
-// search is the next search of a fit.
+// search returns what the next search of a fit finds, of a form and by priors as o has them, in a view.
 func (f *Fits) search(
-	ctx context.Context, form kernel.Kernel, x *linalg.Dense, y, variances []float64, seed uint64,
-) (h Hyper, err error) {
+	ctx context.Context, o Hyper, view View, x *linalg.Dense, y, variances []float64, seed uint64,
+) (Hyper, error) {
 	if f.turn == len(f.done) {
-		if h, err = f.Fitter.Fit(ctx, form, x, y, variances, f.Noise, seed); err != nil {
+		priors := f.Fitter.Priors
+		if o.exact {
+			f.Fitter.Priors = exactPriors(view)
+		}
+		h, err := f.Fitter.Fit(ctx, o.Kernel, x, y, variances, f.Noise, seed)
+		f.Fitter.Priors = priors
+		if err != nil {
 			return h, err
 		}
+		h.Share, h.Smooth, h.exact = o.Share, o.Smooth, o.exact
 		f.done = append(f.done, h)
 	}
 	f.turn++
 	return f.done[f.turn-1], nil
 }
 
-// best returns what was fitted of the form of more evidence.
-func (f *Fits) best(ctx context.Context, x *linalg.Dense, y, variances []float64, seed uint64) (Hyper, error) {
-	h, err := f.search(ctx, f.Template, x, y, variances, seed)
-	if err != nil || f.Other == nil {
-		return h, err
-	}
-	o, err := f.search(ctx, f.Other, x, y, variances, seed)
-	if err == nil && o.Evidence > h.Evidence {
-		h = o
-	}
-	return h, err
-}
+// A run without a list comes ever nearer to its best point, where a noise variance down to LeastNoise, some digits of what a
+// factor can tell, makes a difference. It is looked for only where gaussian.DefaultPriors find less than nearlyExact: priors
+// for so little take noise for short lengths.
+const nearlyExact, LeastNoise = 1e-3, 1e-10
 
-// A run without a list comes ever nearer to its best point, where a noise variance down to LeastNoise makes a difference. It is
-// looked for only where gaussian.DefaultPriors find less than nearlyExact: priors for so little take noise for short lengths.
-const nearlyExact, LeastNoise = 1e-3, 1e-6
-
-// look returns h, or what was fitted in the view of the values that has more evidence.
-func (f *Fits) look(ctx context.Context, h Hyper, x *linalg.Dense, y []float64, seed uint64) (Hyper, error) {
-	form := f.form(h.Kernel.NumParams())
-	for _, share := range f.Shares {
-		z, view := Look(y, nil, share)
-		if view == (View{}) {
-			continue
-		}
-		o, err := f.search(ctx, form, x, z, nil, seed)
-		if err != nil {
-			return h, err
-		}
-		if o.Evidence += view.logSlopes(y); o.Evidence > h.Evidence {
-			h, h.Share = o, share
-		}
+// exactPriors are those of values that are next to exact, and of a variance far above theirs: most lie near the best point,
+// where a function differs less than elsewhere. A view, which shows differences there larger, has no less noise for that.
+func exactPriors(v View) func(dim int) gaussian.Priors {
+	return func(dim int) gaussian.Priors {
+		p := gaussian.DefaultPriors(dim)
+		p.Variance.SD, p.Variance.Max = 3, 1e6
+		_, sd := v.Line(0, 1)
+		least := min(LeastNoise/(sd*sd), p.Noise.Max/10)
+		p.Noise = gaussian.LogNormal{Mean: math.Log(max(1e-6, least)), SD: 3, Min: least, Max: p.Noise.Max}
+		return p
 	}
-	return h, nil
 }
 
 // subset returns the observations listed, in their order.
@@ -306,10 +318,16 @@ func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense,
 	return points.Pick(x, rows), pick(y), pick(variances)
 }
 
-// form returns the one of Template and Other that has n parameters, Template if neither has.
-func (f *Fits) form(n int) kernel.Kernel {
-	if f.Other != nil && f.Other.NumParams() == n {
-		return f.Other
+// form returns the one of Template and Other, or of Smooth, that has n parameters, the first if none has.
+func (f *Fits) form(n int, smooth bool) kernel.Kernel {
+	forms := []kernel.Kernel{f.Template, f.Other}
+	if smooth {
+		forms = f.Smooth
 	}
-	return f.Template
+	for _, k := range forms[1:] {
+		if k != nil && k.NumParams() == n {
+			return k
+		}
+	}
+	return forms[0]
 }

@@ -156,7 +156,7 @@ func TestFormByEvidence(t *testing.T) {
 				if got := h.Kernel.NumParams(); got == tt.want {
 					right++
 				}
-				require.Equal(t, h.Kernel.NumParams(), f.form(h.Kernel.NumParams()).NumParams())
+				require.Equal(t, h.Kernel.NumParams(), f.form(h.Kernel.NumParams(), false).NumParams())
 			}
 			assert.GreaterOrEqual(t, right, 4)
 		})

@@ -22,7 +22,7 @@ type Plain struct {
 	fits  Fits
 
 	count  int       // observations the parameters were fitted to, -1 for none
-	params []float64 // log-parameters of the kernel, then of the noise variance, then the share of the view, if that is not 0
+	params []float64 // see Fitted
 	noise  float64   // noise variance in use, in the view
 	view   View
 
@@ -34,6 +34,9 @@ type Plain struct {
 // the scale of a model: it returns nil variances if none is known.
 type Scaling func(y, noise []float64) (scaled, variances []float64)
 
+// smoothMark is what parameters of a smooth kernel have added to the share of their view, which is at most 1.
+const smoothMark = 2
+
 // DefaultKernel returns a scaled Matérn-3/2 with n lengthscales for points in dim coordinates, at
 // the centres of the hyperparameters' priors.
 func DefaultKernel(dim, n int) kernel.Kernel {
@@ -43,13 +46,15 @@ func DefaultKernel(dim, n int) kernel.Kernel {
 // NewPlain returns the model of a run whose points have dim coordinates. template is the kernel whose parameters are
 // fitted, nil for the default, Matérn-3/2 with one lengthscale for all coordinates or one for each as the evidence has
 // it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
-// and as one of the views of shares shows them; exact has it look for noise that is next to none.
+// and as one of the views of shares shows them; exact has it look for noise that is next to none, by the default
+// with Matérn-5/2, too.
 func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, exact bool, seed uint64) *Plain {
 	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares, Exact: exact}
 	if template == nil {
-		fits.Template = DefaultKernel(dim, 1)
+		p := gaussian.DefaultPriors(dim)
+		fits.Template, fits.Smooth = DefaultKernel(dim, 1), []kernel.Kernel{AtCentre(p, kernel.Matern52, 1)}
 		if dim > 1 {
-			fits.Other = DefaultKernel(dim, dim)
+			fits.Other, fits.Smooth = DefaultKernel(dim, dim), append(fits.Smooth, AtCentre(p, kernel.Matern52, dim))
 		}
 	}
 	return &Plain{scale: scale, fits: fits, count: -1}
@@ -62,7 +67,7 @@ func (g *Plain) Fit(ctx context.Context, d *space.Data) error {
 	if err := g.Tune(ctx, d); err != nil {
 		return err
 	}
-	_, _, share := g.split(g.params)
+	_, _, _, share := g.split(g.params)
 	var y []float64
 	y, g.view = Look(d.Y, d.Feasible, share)
 	err := g.process.Extend(ctx, d.X, y, Noise(d.NoiseVariance, len(d.Y), g.noise))
@@ -92,12 +97,16 @@ func (g *Plain) Tune(ctx context.Context, d *space.Data) error {
 			return err
 		}
 		params = append(h.Kernel.AppendParams(nil), math.Log(h.NoiseVariance))
-		if h.Share > 0 {
-			params = append(params, h.Share)
+		look := h.Share
+		if h.Smooth {
+			look += smoothMark
+		}
+		if look > 0 {
+			params = append(params, look)
 		}
 	}
-	ofKernel, noise, _ := g.split(params)
-	k, err := g.fits.form(len(ofKernel)).WithParams(ofKernel)
+	form, ofKernel, noise, _ := g.split(params)
+	k, err := form.WithParams(ofKernel)
 	if err != nil {
 		return fmt.Errorf("hyperparameters fitted to %d observations: %w", count, err)
 	}
@@ -105,14 +114,22 @@ func (g *Plain) Tune(ctx context.Context, d *space.Data) error {
 	return nil
 }
 
-// split returns what fitted parameters are: those of the kernel, the logarithm of the noise
-// variance, and the share of the view.
-func (g *Plain) split(params []float64) (ofKernel []float64, noise, share float64) {
+// split returns what fitted parameters are: those of the kernel, of which form, the logarithm of the noise variance, and
+// the share of the view.
+func (g *Plain) split(params []float64) (form kernel.Kernel, ofKernel []float64, noise, share float64) {
 	n := len(params) - 1
-	if n > 1 && slices.Contains(g.fits.Shares, params[n]) && g.fits.form(n-1).NumParams() == n-1 {
-		n, share = n-1, params[n]
+	if n > 1 {
+		share = params[n]
+		smooth := g.fits.Smooth != nil && share >= smoothMark
+		if smooth {
+			share -= smoothMark
+		}
+		form = g.fits.form(n-1, smooth)
+		if (smooth && share == 0 || slices.Contains(g.fits.Shares, share)) && form.NumParams() == n-1 {
+			return form, params[:n-1], params[n-1], share
+		}
 	}
-	return params[:n], params[n], share
+	return g.fits.form(n, false), params[:n], params[n], 0
 }
 
 // Predict writes the posterior at the rows of x.
@@ -144,13 +161,14 @@ func (g *Plain) NoiseVariance() float64 {
 func (g *Plain) Jitter() float64 { return g.process.Data().Jitter() }
 
 // Fitted returns the parameters in use, the kernel's log-parameters, the logarithm of the noise variance and, unless it
-// is 0, the share of the view, and the number of observations they were fitted to; nil before the first fit.
+// is 0, the share of the view, with smoothMark added to it where the kernel is smooth, and the number of observations they
+// were fitted to; nil before the first fit.
 func (g *Plain) Fitted() (count int, params []float64) { return g.count, g.params }
 
 // Kernel returns the kernel in use after a Fit.
 func (g *Plain) Kernel() kernel.Kernel {
-	ofKernel, _, _ := g.split(g.params)
-	k, _ := g.fits.form(len(ofKernel)).WithParams(ofKernel) // which Tune has taken
+	form, ofKernel, _, _ := g.split(g.params)
+	k, _ := form.WithParams(ofKernel) // which Tune has taken
 	return k
 }
 
@@ -159,8 +177,7 @@ func (g *Plain) CheckFitted(params []float64) error {
 	if len(params) == 0 {
 		return fmt.Errorf("%d parameters", 0)
 	}
-	ofKernel, noise, _ := g.split(params)
-	form := g.fits.form(len(ofKernel))
+	form, ofKernel, noise, _ := g.split(params)
 	if len(ofKernel) != form.NumParams() {
 		return fmt.Errorf("%d parameters", len(params))
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -60,30 +61,58 @@ func TestTune(t *testing.T) {
 	}
 }
 
-// TestExact: less noise than the default priors have is found where values have next to none, and looked for nowhere else:
-// noise that there is stays what those find.
+// TestExact: less noise than the default priors have is found where values have next to none, with the kernel that they are
+// a draw of, and neither where there is noise, whatever the views.
 func TestExact(t *testing.T) {
+	const n = 60
 	r := rng.Stream(3, t.Name())
-	x, exact, noisy := linalg.NewDense(24, 2, nil), make([]float64, 24), make([]float64, 24)
-	for i := range exact {
-		row := x.Row(i)
-		row[0], row[1] = r.Float64(), r.Float64()
-		exact[i] = math.Sin(3*row[0]) + row[1]*row[1]
-		noisy[i] = exact[i] + 0.2*r.NormFloat64()
+	x := linalg.NewDense(n, 2, nil)
+	for i := range n {
+		x.Row(i)[0], x.Row(i)[1] = r.Float64(), r.Float64()
 	}
-	fitted := func(y []float64, exact bool) []float64 {
-		g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, exact, 1)
-		require.NoError(t, g.Tune(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 24)}))
-		_, params := g.Fitted()
-		return params
+	draw := func(k kernel.Kernel, noise float64) []float64 {
+		var gram linalg.Sym
+		kernel.Gram(&gram, k, x)
+		gram.AddDiag(noise)
+		y := make([]float64, n)
+		require.NoError(t, AddNoise(y, &gram, r))
+		return y
 	}
-	least := math.Log(gaussian.DefaultPriors(2).Noise.Min)
-	noise := func(params []float64) float64 { return params[len(params)-1] }
-	require.GreaterOrEqual(t, noise(fitted(exact, false)), least-1e-9)
-	require.Less(t, noise(fitted(exact, true)), least-0.5)
-	require.GreaterOrEqual(t, noise(fitted(exact, true)), math.Log(LeastNoise)-1e-9)
-	require.Greater(t, noise(fitted(noisy, false)), math.Log(nearlyExact))
-	require.Equal(t, fitted(noisy, false), fitted(noisy, true))
+	smooth, rough := draw(kernel.Matern52(0.5), 1e-7), draw(kernel.Matern32(0.5), 1e-7)
+	noisy := draw(kernel.Matern52(0.5), 0.04)
+	for _, shares := range [][]float64{nil, {1, 0.25}} {
+		fitted := func(y []float64, exact bool) (name string, noise float64, params []float64) {
+			data := &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, n)}
+			g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
+			require.NoError(t, g.Tune(t.Context(), data))
+			d, err := kernel.Describe(g.Kernel())
+			require.NoError(t, err)
+			count, params := g.Fitted()
+			_, _, noise, _ = g.split(params)
+
+			// What is fitted is read from the log as it was, and conditions as it did.
+			require.NoError(t, g.CheckFitted(params))
+			read := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
+			data.Fitted = map[int][]float64{count: params}
+			require.NoError(t, read.Tune(t.Context(), data))
+			require.Equal(t, g.Kernel(), read.Kernel())
+			require.Equal(t, g.noise, read.noise)
+			return d.Kernels[0].Name, noise, params
+		}
+		least := math.Log(gaussian.DefaultPriors(2).Noise.Min)
+		name, noise, _ := fitted(smooth, false)
+		require.Equal(t, "Matern32", name)
+		require.GreaterOrEqual(t, noise, least-1e-9)
+		name, noise, _ = fitted(smooth, true)
+		require.Equal(t, "Matern52", name)
+		require.Less(t, noise, least-0.5)
+		require.GreaterOrEqual(t, noise, math.Log(LeastNoise)-1e-9)
+		name, _, _ = fitted(rough, true)
+		require.Equal(t, "Matern32", name)
+		_, _, params := fitted(noisy, false)
+		_, _, same := fitted(noisy, true)
+		require.Equal(t, params, same)
+	}
 }
 
 // TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.

@@ -18,11 +18,11 @@ import (
 // says, whose evidence takes the cube of the number, to mostOwn at most.
 const leastOwn, mostOwn = 5, 128
 
-// fitOwn gives the process specific to the target lengths, and values a noise, of the run's own: with lengths likely of any
-// function and the past's noise a run ends short of the best point. From OwnFrom values on they are what makes these likeliest
-// beside the past. Where all past tasks have fewer values, times Outgrow, they are fitted as a run without a past fits them,
-// as soon as the run has more. Values are those told, raised so that penalties say no more here than elsewhere, and seen with
-// low ones closer together.
+// fitOwn gives the process specific to the target lengths and, without a list, smoothness, and values a noise, of the run's
+// own: with what is likely of any function and the past's noise a run ends short of the best point. From OwnFrom values on
+// they are what makes these likeliest beside the past. Where all past tasks have fewer values, times Outgrow, they are fitted
+// as a run without a past fits them, as soon as the run has more. Values are those told, raised so that penalties say no more
+// here than elsewhere, and seen with low ones closer together.
 //
 // Values of points that were measured again tell noise from what no hypothesis follows, so that it may be louder than that,
 // unless a run is fitted alone. Less is not thought of: intervals would hold fewer of the values that a run asks for.
@@ -109,7 +109,8 @@ func ownCount(from float64, n int) (count int) {
 	return count
 }
 
-// An own is a search for what lengths, and last noise, are multiplied by, as logarithms to base 2.
+// An own is a search for what lengths, and then noise, are multiplied by, as logarithms to base 2, and last 1 for a smooth
+// kernel, 0 for a rough one.
 type own struct {
 	told  []float64          // the values that it is of, with their points
 	best  []float64          // nil until it is found
@@ -117,9 +118,9 @@ type own struct {
 	found map[string]float64 // what it looked at, so that one that a context ended goes on
 }
 
-// fitBeside returns lengths and noise at which the evidence of all hypotheses, times a prior of which natural logarithms have
-// deviations of OwnSD around what they were, is larger than at a factor of 2 from them along each axis, all lengths at once
-// being one more.
+// fitBeside returns the kernel and noise at which the evidence of all hypotheses, times a prior of which natural logarithms
+// have deviations of OwnSD around what they were, is larger than at a factor of 2 from them along each axis, all lengths at
+// once being one more, and than with the other smoothness.
 func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (kernel.Kernel, float64, error) {
 	if r.s.Ranks {
 		y = scaling.Fit(scaling.Copula, y).Z // of these alone
@@ -133,6 +134,9 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 	if r.own == nil || !slices.Equal(told, r.own.told) {
 		s := r.s
 		s.OwnFrom, s.Outgrow = [2]int{}, 0
+		if r.list {
+			s.OwnSmooth = 0
+		}
 		noise := r.noise
 		if r.learned {
 			noise = math.NaN()
@@ -159,7 +163,7 @@ func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, c
 		o.run.exact = nil // noise that was given stays in the unit that it leaves
 	}
 	_, d := x.Dims()
-	best, top := make([]float64, d+1), math.Inf(-1)
+	best, top := make([]float64, d+2), math.Inf(-1)
 	var err error
 	better := func(by []float64) bool {
 		at := points.Key(by)
@@ -191,6 +195,11 @@ func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, c
 				}
 			}
 		}
+		if o.run.s.OwnSmooth > 0 {
+			by := slices.Clone(best)
+			by[d+1] = 1 - by[d+1]
+			better(by)
+		}
 	}
 	if err == nil {
 		o.best, o.run, o.found = best, nil, nil
@@ -198,15 +207,19 @@ func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, c
 	return err
 }
 
-// multiplied returns the kernel of the process specific to the target and the noise variance, lengths and noise multiplied.
+// multiplied returns the kernel of the process specific to the target and the noise variance, as an own has them.
 func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
-	params := r.s.SpecificKernel.AppendParams(nil)
-	at := len(params) - len(by) + 1
+	s, d := r.s, len(by)-2
+	if by[d+1] > 0 {
+		s.reshape(kernel.Matern52)
+	}
+	params := s.SpecificKernel.AppendParams(nil)
+	at := len(params) - d
 	for i := range params[at:] {
 		params[at+i] += by[i] * math.Ln2
 	}
-	k, _ := r.s.SpecificKernel.WithParams(params) // finite, as its own are
-	return kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[len(by)-1])
+	k, _ := s.SpecificKernel.WithParams(params) // finite, as its own are
+	return kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[d])
 }
 
 // posterior returns the logarithm of the evidence of a run with lengths and noise multiplied, and of their prior.
@@ -221,9 +234,12 @@ func (r *Run) posterior(ctx context.Context, by []float64) (float64, error) {
 	}
 	top := slices.MaxFunc(r.all, func(a, b *member) int { return cmp.Compare(a.mass, b.mass) })
 	v := top.fit.evidence + top.log - math.Log(top.mass) // the evidence by Bayes' theorem
-	for i, power := range by {
-		z := power * math.Ln2 / r.s.OwnSD[i/(len(by)-1)]
+	for i, power := range by[:len(by)-1] {
+		z := power * math.Ln2 / r.s.OwnSD[i/(len(by)-2)]
 		v -= z * z / 2
+	}
+	if by[len(by)-1] > 0 {
+		v += math.Log(r.s.OwnSmooth)
 	}
 	return v, nil
 }

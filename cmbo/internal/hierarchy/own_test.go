@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -118,7 +119,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	}
 }
 
-// byOf returns what lengths and, last, noise of a run are multiplied by, as logarithms to base 2.
+// byOf returns what lengths and then noise of a run are multiplied by, as logarithms to base 2, and last 1 if its process is smooth.
 func byOf(run *Run) (by []float64) {
 	of := run.s.SpecificKernel.AppendParams(nil)
 	params := run.specific.AppendParams(nil)
@@ -126,20 +127,27 @@ func byOf(run *Run) (by []float64) {
 		by = append(by, math.Round((params[len(params)-1-i]-of[len(of)-1-i])/math.Ln2))
 	}
 	slices.Reverse(by)
-	for _, k := range run.all {
-		if k.ownNoise == 0 {
-			return append(by, math.Round(math.Log2(k.noise/run.noise)))
-		}
+	noise, smooth := 0.0, 0.0
+	if i := slices.IndexFunc(run.all, func(k *member) bool { return k.ownNoise == 0 }); i >= 0 {
+		noise = math.Round(math.Log2(run.all[i].noise / run.noise))
 	}
-	return append(by, 0)
+	if d, err := kernel.Describe(run.specific); err != nil {
+		panic(err)
+	} else if d.Kernels[0].Kernels[0].Name == "Matern52" {
+		smooth = 1
+	}
+	return append(by, noise, smooth)
 }
 
 // likelihoodOf is what fitBeside makes largest, by a run of its own: of the first n values, with the process beside and the
-// noise as logarithms to base 2 say.
+// noise as byOf has them.
 func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []float64) float64 {
 	t.Helper()
 	s, d := m.Settings(), m.grid.dim()
 	s.OwnFrom, s.Outgrow = [2]int{}, 0
+	if by[d+1] > 0 {
+		s.reshape(kernel.Matern52)
+	}
 	params := s.SpecificKernel.AppendParams(nil)
 	for i := range d {
 		params[len(params)-d+i] += by[i] * math.Ln2
@@ -154,7 +162,7 @@ func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []flo
 	for _, k := range run.all {
 		sum += math.Exp(k.fit.evidence + k.log - top)
 	}
-	for i, v := range by {
+	for i, v := range by[:d+1] {
 		deviations := v * math.Ln2
 		if i == d { // the noise
 			deviations /= 3
@@ -210,7 +218,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 			i, due := slices.BinarySearch(c.fits, n)
 			if !due {
 				if i == 0 {
-					require.Equal(t, []float64{0, 0, 0}, by, "%s, %d values", name, n)
+					require.Equal(t, []float64{0, 0, 0, 0}, by, "%s, %d values", name, n)
 				}
 				require.Equal(t, byOf(once), by)
 				continue
@@ -219,21 +227,24 @@ func TestLengthsBesideThePast(t *testing.T) {
 			s.OwnFrom, s.Outgrow = [2]int{}, 0
 			looked := NewRun(m, s, math.NaN(), 1, nil, nil)
 			require.NoError(t, looked.Fit(ctx, &head, y[:n], nil, nil))
-			for _, by := range [][]float64{{0, 0, 0}, {1, -2, 0}, {-3, 1, 1}, {0, 0, 3}} {
+			for _, by := range [][]float64{{0, 0, 0, 0}, {1, -2, 0, 0}, {-3, 1, 1, 1}, {0, 0, 3, 0}, {0, 0, 0, 1}} {
 				got, err := looked.posterior(ctx, by)
 				require.NoError(t, err)
 				require.InDelta(t, likelihoodOf(t, m, &head, y[:n], by), got, 1e-8, "%s, %d values, %v", name, n, by)
 			}
 			for _, noise := range []float64{gp.LeastNoise, s.NoiseRange[1]} {
 				beyond := math.Log2(noise/m.grid.base.NoiseVariance) + map[bool]float64{false: 0.01, true: -0.01}[noise == gp.LeastNoise]
-				got, err := looked.posterior(ctx, []float64{0, 0, beyond})
+				got, err := looked.posterior(ctx, []float64{0, 0, beyond, 0})
 				require.NoError(t, err)
 				require.Equal(t, math.Inf(-1), got)
 			}
 			best := likelihoodOf(t, m, &head, y[:n], by)
-			for j := range 8 {
+			for j := range map[bool]int{false: 9, true: 8}[c.list] {
 				next := slices.Clone(by)
-				for k := range next {
+				if j == 8 {
+					next[3] = 1 - next[3]
+				}
+				for k := range next[:3] {
 					if j/2 == k || j/2 == 3 && k < 2 {
 						next[k] += float64(2*(j%2) - 1)
 					}
@@ -278,7 +289,7 @@ func TestLengthsOfRanks(t *testing.T) {
 		require.Same(t, first, fit(run, n), "%d values", n)
 		require.Equal(t, first, fit(NewRun(m, s, math.NaN(), 1, nil, nil), n))
 	}
-	require.NotEqual(t, make([]float64, 3), first.best)
+	require.NotEqual(t, make([]float64, 4), first.best)
 }
 
 // Lengths are fitted at numbers of values that follow from the first of them, to a bounded number.
@@ -327,7 +338,7 @@ func TestLengthsOfValuesThatCount(t *testing.T) {
 	noisy := start()
 	fit(noisy, counts)
 	require.InDeltaSlice(t, byOf(later), byOf(noisy), 1)
-	require.NotEqual(t, make([]float64, 3), byOf(noisy))
+	require.NotEqual(t, make([]float64, 4), byOf(noisy))
 }
 
 // Values of points that were measured again, their noise not given, tell how loud it is: each hypothesis comes with the

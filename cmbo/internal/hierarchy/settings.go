@@ -66,11 +66,12 @@ type Settings struct {
 	// it has lengths and noise of its own, without a list of candidates and with one, on whose rows they bring nothing sooner;
 	// where it outgrew its past before, it has them from there on, by another fit: see Run.fitOwn. Chosen on families and
 	// tables, see EVIDENCE.md.
-	Outgrow  float64
-	OwnFrom  [2]int
-	OwnSD    [2]float64 // of the logarithms of these lengths around those before, as in gaussian.DefaultPriors, and of that noise, as in gp.Fits
-	Moved    float64    // share of the population's mass on what descriptors make of it, where they say anything
-	Reversed float64    // mass of large being small: chosen on tables
+	Outgrow   float64
+	OwnFrom   [2]int
+	OwnSD     [2]float64 // of the logarithms of these lengths around those before, as in gaussian.DefaultPriors, and of that noise, as in gp.Fits
+	OwnSmooth float64    // prior odds that it is Matérn-5/2 then, without a list; 0 for never: chosen on families, see EVIDENCE.md
+	Moved     float64    // share of the population's mass on what descriptors make of it, where they say anything
+	Reversed  float64    // mass of large being small: chosen on tables
 	// ReversedTail is the share of offsets of a wider spread then, at least; the others but those in other
 	// units are the tasks' times −1: see affinePrior.reversed.
 	ReversedTail float64
@@ -124,7 +125,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{15, 55}, OwnSD: [2]float64{1, 3}, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
+		NoTransferMass: 0.2, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{15, 55}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, OwnUnit: 3, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
