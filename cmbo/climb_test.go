@@ -9,8 +9,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Candidates near the best one are scored in lists of their own. What a step says of them is what it would say of one list of
-// all, scores but for a constant, with failures, a limit and a cost; and Explain has them again.
+// counted counts how often a requirement learns a log.
+type counted struct {
+	requirement
+	learned int
+}
+
+func (c *counted) factor(ctx context.Context, o *draft, pending bool) factorAt {
+	c.learned++
+	return c.requirement.factor(ctx, o, pending)
+}
+
+// Candidates near the best one are scored in lists of their own, for all of which a log is learned once. What a step says of
+// them is what it would say of one list of all, scores but for a constant, with noise, failures, a limit and a cost; and
+// Explain has them again.
 func TestClimb(t *testing.T) {
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1), Int("n", 1, 40))
@@ -18,21 +30,25 @@ func TestClimb(t *testing.T) {
 	value := func(x []float64) float64 { return -math.Abs(x[0]-0.3) - math.Pow(x[1]-0.6, 2) - math.Abs(x[2]-17)/40 }
 	for name, opts := range map[string][]Option{
 		"values alone": nil,
+		"noise":        nil,
 		"a limit":      {WithOutput("size", AtMost(1.2))},
 		"a cost":       {WithOutput("seconds", AsCost())},
 		"both":         {WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()), WithBudget(100)},
 	} {
 		o, err := New(s, opts...)
 		require.NoError(t, err)
-		climbed := false
+		climbed, failures := false, &counted{requirement: o.requirements[success]}
+		o.requirements[success] = failures
 		for id := 1; id <= 14; id++ {
 			if id > 6 {
 				present := o.draft()
+				failures.learned = 0
 				c, step, how, err := present.scored(ctx, id)
 				require.NoError(t, err)
+				require.Equal(t, 1, failures.learned)
 				d, _ := present.data(true)
 				all := s.EncodeAll(c.rows)
-				once, _, err := present.score(ctx, id, d, all)
+				once, _, err := present.score(ctx, id, present.question(id, d), all)
 				require.NoError(t, err)
 				require.Len(t, c.free, len(c.seen))
 				if how.climbs {
@@ -73,7 +89,11 @@ func TestClimb(t *testing.T) {
 				require.NoError(t, o.TellFailed(trial.ID, outputs))
 				continue
 			}
-			require.NoError(t, o.Tell(trial.ID, value(trial.X), outputs))
+			told := []ObservationOption{outputs}
+			if name == "noise" {
+				told = append(told, WithNoise(1e-4))
+			}
+			require.NoError(t, o.Tell(trial.ID, value(trial.X), told...))
 		}
 		require.True(t, climbed, name)
 	}

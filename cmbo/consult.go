@@ -224,12 +224,14 @@ func among(values []float64, chosen []bool) []float64 {
 // A question is what a proposal asks of a surrogate that was told data.
 type question struct {
 	data        Data
-	x           *linalg.Dense // candidates
 	acquisition acq.Func
 	draw        *rand.Rand // for Thompson sampling
 	feasible    []bool     // the values that proposals improve on, nil for all
 	judge       judge
-	seen        *linalg.Dense // the points asked for, for byDistance
+
+	// Once they were found out for a first list of candidates: those values, and what acquisitions are multiplied by.
+	told    []float64
+	factors []factorAt
 }
 
 // scored is how the scores of candidates came about.
@@ -257,9 +259,9 @@ func (s scored) name(f acq.Func) string {
 	return "score of its own"
 }
 
-// propose has the surrogate predict and score the candidates of s, a Step with room for them.
-func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored, err error) {
-	if err := m.Predict(ctx, s.Mean, s.SD, q.x); err != nil {
+// propose has the surrogate predict and score candidates, the rows of x, for s, a Step with room for them.
+func (m consulted) propose(ctx context.Context, s *Step, q *question, x *linalg.Dense) (how scored, err error) {
+	if err := m.Predict(ctx, s.Mean, s.SD, x); err != nil {
 		return how, err
 	}
 	if err := ctx.Err(); err != nil {
@@ -276,33 +278,35 @@ func (m consulted) propose(ctx context.Context, s *Step, q question) (how scored
 	if e := as[MaxValueEstimator](m); e != nil {
 		maxValue = e.MaxValue()
 	}
-	told, err := m.told(ctx, q.data)
-	if err != nil {
-		return how, err
+	if q.told == nil {
+		told, err := m.told(ctx, q.data)
+		if err != nil {
+			return how, err
+		}
+		q.told = among(told, q.feasible)
 	}
-	told = among(told, q.feasible)
 	f := q.acquisition
 	if a, ok := f.(acq.Adaptive); ok {
-		f = a.Adapt(acq.Proposal{Told: told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
+		f = a.Adapt(acq.Proposal{Told: q.told, MaxValue: maxValue, Mean: s.Mean, SD: s.SD})
 	}
 	best := math.NaN()
-	if len(told) > 0 {
-		best = slices.Max(told)
+	if len(q.told) > 0 {
+		best = slices.Max(q.told)
 	}
 	if f == Thompson() {
 		how.by = f
-		return how, m.Surrogate.(Sampler).Sample(ctx, s.Scores, q.x, q.draw)
+		return how, m.Surrogate.(Sampler).Sample(ctx, s.Scores, x, q.draw)
 	}
 	switch q.judge {
 	case byDistance:
-		distances(s.Scores, q.x, q.seen)
+		distances(s.Scores, x, q.data.Seen)
 		how.criterion = "distance from all points asked for"
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true
-		return how, gp.Marked(ctx, as[*hierarchicalRun](m).LogImprovementWithoutTransfer(ctx, s.Scores, q.x, best))
+		return how, gp.Marked(ctx, as[*hierarchicalRun](m).LogImprovementWithoutTransfer(ctx, s.Scores, x, best))
 	}
-	how.by, how.criterion, err = m.score(ctx, s.Scores, s.Mean, s.SD, q.x, f, best)
+	how.by, how.criterion, err = m.score(ctx, s.Scores, s.Mean, s.SD, x, f, best)
 	return how, err
 }
 
@@ -330,10 +334,13 @@ func (m consulted) score(
 // A requirement is an output besides the objective of which something is required, with
 // its model. The probability that a point meets it is a factor of the acquisition.
 type requirement interface {
-	// factor returns what follows of it at the rows of x, from the log of a draft.
-	// Points that are pending count as evaluated, or not.
-	factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error)
+	// factor has the model learn the log of a draft, in which points that are pending count as
+	// evaluated, or not, and returns what says what follows until the model learns another.
+	factor(ctx context.Context, o *draft, pending bool) factorAt
 }
+
+// A factorAt returns a factor at the rows of x.
+type factorAt func(x *linalg.Dense) (factor, error)
 
 // A factor is what a requirement multiplies the acquisition by: p to a power.
 type factor struct {
@@ -367,13 +374,20 @@ func (g *factor) at(score float64, i int) float64 {
 	return score
 }
 
-// factors returns what the acquisition is multiplied by at the rows of x: one for each
-// requirement, with nil probabilities where nothing is known of it.
-func (o *draft) factors(ctx context.Context, x *linalg.Dense, pending bool) ([]factor, error) {
-	fs := make([]factor, len(o.requirements))
-	for i, r := range o.requirements {
+// factors returns what says what the acquisition is multiplied by: one for each requirement.
+func (o *draft) factors(ctx context.Context, pending bool) (at []factorAt) {
+	for _, r := range o.requirements {
+		at = append(at, r.factor(ctx, o, pending))
+	}
+	return at
+}
+
+// factorsAt returns factors at the rows of x, with nil probabilities where nothing is known.
+func factorsAt(at []factorAt, x *linalg.Dense) ([]factor, error) {
+	fs := make([]factor, len(at))
+	for i, f := range at {
 		var err error
-		if fs[i], err = r.factor(ctx, o, x, pending); err != nil {
+		if fs[i], err = f(x); err != nil {
 			return nil, err
 		}
 	}

@@ -193,14 +193,14 @@ func TestRequirementsInterrupted(t *testing.T) {
 			}
 		}
 		d := o.draft()
-		want, err := d.factors(ctx, o.points, true)
+		want, err := factorsAt(d.factors(ctx, true), o.points)
 		require.NoError(t, err)
 		require.NotNil(t, want[success].p)
 		for k := range want {
 			for n := 0; ; n++ {
 				require.Less(t, n, 1000)
 				o.forget()
-				got, err := o.requirements[k].factor(testutil.Countdown(n), d, o.points, true)
+				got, err := o.requirements[k].factor(testutil.Countdown(n), d, true)(o.points)
 				if err == nil {
 					assert.Greater(t, n, 2)
 					assert.Equal(t, want[k], got)
@@ -209,7 +209,7 @@ func TestRequirementsInterrupted(t *testing.T) {
 				require.ErrorIs(t, err, context.Canceled)
 			}
 		}
-		_, err = d.factors(testutil.Countdown(0), o.points, true)
+		_, err = factorsAt(d.factors(testutil.Countdown(0), true), o.points)
 		assert.ErrorIs(t, err, context.Canceled)
 	}
 }
@@ -305,4 +305,19 @@ func TestViolationInWords(t *testing.T) {
 	} {
 		assert.Equal(t, want, v.String())
 	}
+}
+
+// Of values with noise variances the model says once a proposal what they are, however many lists of candidates it scores.
+func TestProposalIsToldOnce(t *testing.T) {
+	ctx := context.Background()
+	model := &fallible{normal: normal{0, 1}, fails: math.MaxInt}
+	x := linalg.NewDense(2, 1, []float64{0.2, 0.7})
+	q := &question{data: Data{X: x, Y: []float64{1, 2}, NoiseVariance: []float64{0.1, 0.1}}, acquisition: EI()}
+	for _, n := range []int{5, 3} {
+		s := &Step{Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n)}
+		_, err := consulted{model}.propose(ctx, s, q, linalg.NewDense(n, 1, nil))
+		require.NoError(t, err)
+		assert.InDelta(t, special.NormLogEI(0), s.Scores[0], 1e-12, "over what the model makes of 2")
+	}
+	assert.Equal(t, []string{"predict 5", "predict 2", "predict 3"}, model.calls)
 }

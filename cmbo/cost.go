@@ -97,69 +97,73 @@ type costRequirement struct {
 
 // factor is the expected cost to minus the power and, with a budget, the probability that
 // the cost is at most what is left.
-func (r *costRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
+func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) factorAt {
 	remaining, err := o.remaining()
-	if err != nil {
-		return factor{}, err
-	}
-	n, _ := x.Dims()
-	g := factor{log: make([]float64, n), costPower: 1}
 	var f outputFit
 	modelled := false
-	if r.model == nil {
-		g.cost, err = o.knownCosts(x)
-	} else if f, modelled, err = r.model.fitAt(ctx, o, x, pending); err == nil && !modelled {
-		// As long as all costs that were told are equal, the others are taken to be so.
-		_, told := o.h.EncodedOutput(r.model.output.Name)
-		if len(told) == 0 {
-			return factor{}, nil
+	if err == nil && r.model != nil {
+		f, modelled, err = r.model.fit(ctx, o, pending)
+	}
+	if err == nil && modelled && pending && o.config.budget > 0 {
+		var open float64
+		open, err = r.open(ctx, o, &f)
+		remaining -= open
+	}
+	return func(x *linalg.Dense) (factor, error) {
+		n, left, err := points.Len(x), remaining, err
+		g := factor{log: make([]float64, n), costPower: 1}
+		if err == nil && r.model == nil {
+			g.cost, err = o.knownCosts(x)
+		} else if err == nil && !modelled {
+			// As long as all costs that were told are equal, the others are taken to be so.
+			_, told := o.h.EncodedOutput(r.model.output.Name)
+			if len(told) == 0 {
+				return factor{}, nil
+			}
+			g.cost = slices.Repeat(told[:1], n)
+			if pending {
+				left -= float64(len(o.h.Pending())) * told[0]
+			}
 		}
-		g.cost = slices.Repeat(told[:1], n)
-	}
-	if err != nil {
-		return factor{}, err
-	}
-	logs := make([]float64, n) // of costs
-	for i, c := range g.cost {
-		logs[i] = math.Log(c)
-	}
-	if modelled {
-		if err := r.model.logCost(ctx, logs, x, &f); err != nil {
+		if err != nil {
 			return factor{}, err
 		}
-		g.cost = exps(logs)
-	}
-	affords := make([]float64, n) // logarithms of probabilities
-	if o.config.budget > 0 {
-		if pending && modelled {
-			open, err := r.open(ctx, o, &f)
-			if err != nil {
-				return factor{}, err
-			}
-			remaining -= open
-		} else if pending && r.model != nil {
-			remaining -= float64(len(o.h.Pending())) * g.cost[0]
+		logs := make([]float64, n) // of costs
+		for i, c := range g.cost {
+			logs[i] = math.Log(c)
 		}
-		g.costPower = max(remaining, 0) / o.config.budget
 		if modelled {
-			if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(remaining)); err != nil {
+			if err := r.model.bind(ctx, o, x); err != nil {
 				return factor{}, err
 			}
-		} else {
-			for i, c := range g.cost {
-				if c-remaining > budgetRounding*o.config.budget {
-					affords[i] = math.Inf(-1)
+			if err := r.model.logCost(ctx, logs, x, &f); err != nil {
+				return factor{}, err
+			}
+			g.cost = exps(logs)
+		}
+		affords := make([]float64, n) // logarithms of probabilities
+		if o.config.budget > 0 {
+			g.costPower = max(left, 0) / o.config.budget
+			if modelled {
+				if err := r.model.model.logWithin(ctx, affords, x, math.Inf(-1), f.to(left)); err != nil {
+					return factor{}, err
+				}
+			} else {
+				for i, c := range g.cost {
+					if c-left > budgetRounding*o.config.budget {
+						affords[i] = math.Inf(-1)
+					}
 				}
 			}
+			g.within = exps(affords)
 		}
-		g.within = exps(affords)
+		for i, l := range logs {
+			g.log[i] = float64(-g.costPower*l) + affords[i]
+		}
+		g.top = relate(g.log)
+		g.p = exps(g.log)
+		return g, nil
 	}
-	for i, l := range logs {
-		g.log[i] = float64(-g.costPower*l) + affords[i]
-	}
-	g.top = relate(g.log)
-	g.p = exps(g.log)
-	return g, nil
 }
 
 // exps returns the exponentials of logarithms.
@@ -305,7 +309,7 @@ func (o *draft) within(ctx context.Context, x *linalg.Dense) ([]float64, error) 
 	if !o.budgeted() {
 		return nil, nil
 	}
-	g, err := o.costs.factor(ctx, o, x, true)
+	g, err := o.costs.factor(ctx, o, true)(x)
 	return g.within, err
 }
 

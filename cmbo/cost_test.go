@@ -245,8 +245,8 @@ func (m *fallible) Predict(_ context.Context, mean, sd []float64, x *linalg.Dens
 	return m.call(fmt.Sprintf("predict %d", n))
 }
 
-// A requirement asks its model for as much as it needs, has it prepare for the candidates of a list
-// and for no other points, and passes the first error on, without asking further.
+// A requirement has its model learn a log once, asks it for as much as it needs of each list of points, has it prepare for
+// the candidates of a list and for no other points, and passes the first error on, without asking further.
 func TestRequirementsAsk(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 30)
@@ -267,30 +267,39 @@ func TestRequirementsAsk(t *testing.T) {
 		r       requirement
 		x       *linalg.Dense
 		pending bool
-		want    []string
+		learns  []string
+		asks    []string
 	}{
-		{m, o.points, true, []string{"fit 1", "bind", "predict 30"}},
-		{m, d.h.EncodedPending(), false, []string{"fit 0", "predict 1"}},
-		{&costRequirement{m}, o.points, true, []string{"fit 1", "bind", "predict 30", "predict 1", "predict 30"}},
-		{&costRequirement{m}, o.points, false, []string{"fit 0", "bind", "predict 30", "predict 30"}},
-		{&costRequirement{m}, d.h.EncodedPending(), true, []string{"fit 1", "predict 1", "predict 1", "predict 1"}},
+		{m, o.points, true, []string{"fit 1"}, []string{"bind", "predict 30"}},
+		{m, d.h.EncodedPending(), false, []string{"fit 0"}, []string{"predict 1"}},
+		{&costRequirement{m}, o.points, true, []string{"fit 1", "predict 1"}, []string{"bind", "predict 30", "predict 30"}},
+		{&costRequirement{m}, o.points, false, []string{"fit 0"}, []string{"bind", "predict 30", "predict 30"}},
+		{&costRequirement{m}, d.h.EncodedPending(), true, []string{"fit 1", "predict 1"}, []string{"predict 1", "predict 1"}},
 	} {
-		for fails := range len(c.want) + 1 {
+		want := slices.Concat(c.learns, c.asks, c.asks)
+		for fails := range len(want) + 1 {
 			model := &fallible{normal: normal{0, 1}, fails: fails}
 			m.model = consulted{model}
-			f, err := c.r.factor(ctx, d, c.x, c.pending)
-			if fails == len(c.want) {
+			at := c.r.factor(ctx, d, c.pending)
+			f, err := at(c.x)
+			if err == nil {
+				var again factor
+				if again, err = at(c.x); err == nil {
+					require.Equal(t, f, again)
+				}
+			}
+			if fails == len(want) {
 				require.NoError(t, err)
 				assert.Zero(t, slices.Max(f.log), "what all have in common makes no difference")
 				if f.output != "" { // the values 3 and 4 have the mean and the deviation of the model
 					warp := scaling.ChooseWarp([]float64{3, 4}).Apply
 					assert.InDelta(t, special.NormCDF((2*warp(5)-warp(3)-warp(4))/(warp(4)-warp(3))), f.p[0], 1e-12)
 				}
-				assert.Equal(t, c.want, model.calls)
+				assert.Equal(t, want, model.calls)
 				continue
 			}
 			assert.ErrorIs(t, err, errFallible, "call %d", fails)
-			assert.Equal(t, c.want[:fails+1], model.calls)
+			assert.Equal(t, want[:fails+1], model.calls)
 		}
 	}
 }
@@ -912,7 +921,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 		require.NoError(t, r.logCost(ctx, expected, d.h.EncodedPending(), &f))
 		open := math.Exp(expected[0]) + math.Exp(expected[1])
 		require.InDelta(t, 24*unit, open, 6*unit)
-		g, err := (&costRequirement{r}).factor(ctx, d, o.points, true)
+		g, err := (&costRequirement{r}).factor(ctx, d, true)(o.points)
 		require.NoError(t, err)
 		assert.InDelta(t, 0.76-open/unit/100, g.costPower, 1e-12)
 		assert.Zero(t, slices.Max(g.log), "what all have in common makes no difference")
@@ -920,7 +929,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 			assert.InDelta(t, math.Exp(l), g.p[i], 1e-15)
 		}
 		d.config.budget = 30 * unit
-		g, err = (&costRequirement{r}).factor(ctx, d, o.points, true)
+		g, err = (&costRequirement{r}).factor(ctx, d, true)(o.points)
 		require.NoError(t, err)
 		assert.Zero(t, g.costPower)
 	}

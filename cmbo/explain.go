@@ -322,11 +322,12 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 	}
 	level := o.config.userValue(&scale, o.model.back(top))
 	u.Feasible = 0
+	at := o.factors(ctx, false)
 	for _, c := range []proposable{next, open} {
 		if len(c.free) == 0 {
 			continue
 		}
-		factors, err := o.factors(ctx, c.x, false)
+		factors, err := factorsAt(at, c.x)
 		if err != nil {
 			return u, err
 		}

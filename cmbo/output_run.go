@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -144,12 +145,12 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 	return f, true, ctx.Err()
 }
 
-// fitAt is fit of a model that is to predict at the rows of x next: candidates of a list, which come again, are bound.
-func (m *outputModel) fitAt(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (f outputFit, ok bool, err error) {
-	if f, ok, err = m.fit(ctx, o, pending); err == nil && x == o.points {
-		err = m.model.bind(ctx, x)
+// bind prepares for predictions at the rows of x: candidates of a list come again.
+func (m *outputModel) bind(ctx context.Context, o *draft, x *linalg.Dense) error {
+	if x != o.points {
+		return nil
 	}
-	return f, ok, err
+	return m.model.bind(ctx, x)
 }
 
 // logWithin writes the logarithm of the probability that a value measured at the rows of x
@@ -169,21 +170,25 @@ func (m consulted) logWithin(ctx context.Context, dst []float64, x *linalg.Dense
 }
 
 // factor is that of the limits, as long as the output has no scale nil.
-func (m *outputModel) factor(ctx context.Context, o *draft, x *linalg.Dense, pending bool) (factor, error) {
-	g := factor{output: m.output.Name}
-	f, ok, err := m.fitAt(ctx, o, x, pending)
-	if err != nil || !ok {
-		return g, err
+func (m *outputModel) factor(ctx context.Context, o *draft, pending bool) factorAt {
+	f, ok, err := m.fit(ctx, o, pending)
+	return func(x *linalg.Dense) (factor, error) {
+		g := factor{output: m.output.Name}
+		if err != nil || !ok {
+			return g, err
+		}
+		if err := m.bind(ctx, o, x); err != nil {
+			return g, err
+		}
+		g.log = make([]float64, points.Len(x))
+		lo, hi := m.output.Limits()
+		if err := m.model.logWithin(ctx, g.log, x, f.to(lo), f.to(hi)); err != nil {
+			return g, err
+		}
+		g.p = exps(g.log)
+		g.top = relate(g.log)
+		return g, nil
 	}
-	n, _ := x.Dims()
-	g.log = make([]float64, n)
-	lo, hi := m.output.Limits()
-	if err := m.model.logWithin(ctx, g.log, x, f.to(lo), f.to(hi)); err != nil {
-		return g, err
-	}
-	g.p = exps(g.log)
-	g.top = relate(g.log)
-	return g, nil
 }
 
 // alike is the difference of logarithms up to which probabilities count as the same.

@@ -288,7 +288,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	// The probabilities are those of the processes that were told the values.
 	d := o.draft()
 	for _, m := range o.config.newOutputModels() {
-		g, err := m.factor(ctx, d, o.points, true)
+		g, err := m.factor(ctx, d, true)(o.points)
 		require.NoError(t, err)
 		n := len(g.p)
 		mean, sd := make([]float64, n), make([]float64, n)

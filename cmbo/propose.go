@@ -333,7 +333,8 @@ func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how 
 	if err := o.fit(ctx, d); err != nil {
 		return c, nil, how, err
 	}
-	if s, how, err = o.score(ctx, id, d, c.x); err != nil {
+	q := o.question(id, d)
+	if s, how, err = o.score(ctx, id, q, c.x); err != nil {
 		return c, nil, how, err
 	}
 	s.Shift, s.Scale = scale.Shift, scale.Scale
@@ -350,7 +351,7 @@ func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how 
 		if step /= 2; len(c.rows) == first {
 			continue
 		}
-		near, by, err := o.score(ctx, id, d, o.space.EncodeAll(c.rows[first:]))
+		near, by, err := o.score(ctx, id, q, o.space.EncodeAll(c.rows[first:]))
 		if err != nil {
 			return c, nil, how, err
 		}
@@ -369,18 +370,19 @@ func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how 
 	return c, s, how, nil
 }
 
-// score has the fitted model score all rows of x.
-func (o *draft) score(ctx context.Context, id int, d Data, x *linalg.Dense) (*Step, scored, error) {
-	n, _ := x.Dims()
-	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n)}
-	q := question{
-		data: d, x: x, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)),
+// question is what a proposal asks of the model that was fitted to data.
+func (o *draft) question(id int, d Data) *question {
+	return &question{
+		data: d, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)),
 		feasible: o.feasible(), judge: o.judge(),
 	}
-	if q.judge == byDistance {
-		q.seen = o.space.EncodeAll(o.h.Seen)
-	}
-	how, err := o.model.propose(ctx, s, q)
+}
+
+// score has the fitted model score all rows of x.
+func (o *draft) score(ctx context.Context, id int, q *question, x *linalg.Dense) (*Step, scored, error) {
+	n, _ := x.Dims()
+	s := &Step{Trial: id, Mean: make([]float64, n), SD: make([]float64, n), Scores: make([]float64, n)}
+	how, err := o.model.propose(ctx, s, q, x)
 	if err != nil {
 		return nil, how, err
 	}
@@ -393,7 +395,10 @@ func (o *draft) score(ctx context.Context, id int, d Data, x *linalg.Dense) (*St
 		how.within, err = o.within(ctx, x)
 		return s, how, err
 	}
-	factors, err := o.factors(ctx, x, true)
+	if q.factors == nil {
+		q.factors = o.factors(ctx, true)
+	}
+	factors, err := factorsAt(q.factors, x)
 	if err != nil {
 		return nil, how, err
 	}

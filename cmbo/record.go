@@ -109,7 +109,7 @@ func (o *draft) record(ctx context.Context) ([]promise, error) {
 			if !m.output.Limited() {
 				continue
 			}
-			g, err := m.factor(ctx, before, o.space.EncodeAll([][]float64{e.X}), false)
+			g, err := m.factor(ctx, before, false)(o.space.EncodeAll([][]float64{e.X}))
 			if err != nil {
 				return err
 			}

@@ -24,15 +24,17 @@ type successRequirement struct {
 // (examples/hpob/EVIDENCE.md). Without a past it grows with their square root. What a past makes
 // certain differs by more, so that with one it grows by SuccessGrowth for each; but the first one
 // where a past has its best points must not lead away from all of them, and is not counted.
-func (r *successRequirement) factor(ctx context.Context, o *draft, x *linalg.Dense, _ bool) (factor, error) {
-	p, err := r.probability(ctx, o, x)
+func (r *successRequirement) factor(ctx context.Context, o *draft, _ bool) factorAt {
 	tooMany := max(float64(o.h.Failures)-o.settings.MayFail*float64(o.h.Ended()), 0)
 	grown := math.Sqrt(tooMany)
 	if o.config.prior != nil {
 		grown = o.settings.SuccessGrowth * max(tooMany-1, 0)
 	}
 	power := o.settings.SuccessPower * (1 + grown)
-	return factor{p: p, power: int(power)}, err
+	return func(x *linalg.Dense) (factor, error) {
+		p, err := r.probability(ctx, o, x)
+		return factor{p: p, power: int(power)}, err
+	}
 }
 
 // probability returns that of success at the rows of x; nil as long as neither the log nor

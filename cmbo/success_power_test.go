@@ -27,7 +27,7 @@ func TestSuccessPower(t *testing.T) {
 	power := func(beyond int) int {
 		d := o.draft()
 		d.h.Failures = int(o.settings.MayFail*n) + beyond
-		f, err := (&successRequirement{}).factor(ctx, d, linalg.NewDense(1, 1, nil), false)
+		f, err := (&successRequirement{}).factor(ctx, d, false)(linalg.NewDense(1, 1, nil))
 		require.NoError(t, err)
 		return f.power
 	}

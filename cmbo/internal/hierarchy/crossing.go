@@ -82,40 +82,35 @@ const panel = 8
 type panels struct {
 	pts  []*point
 	x    *linalg.Dense  // the points, a row each
-	cols []linalg.Dense // by panel; empty before the first that is needed
+	cols []linalg.Dense // by panel
 }
 
-// newPanels lays out points, from the panel of the point from on. What earlier panels hold
-// of the first of the points is taken from them.
-func (r *Run) newPanels(pts []*point, from int, earlier *panels) *panels {
-	g := r.Model.grid
-	b := &panels{pts: pts, x: linalg.NewDense(len(pts), g.dim(), nil), cols: make([]linalg.Dense, (len(pts)+panel-1)/panel)}
+// layOut lays out what pts, which begin with the points of b, have besides.
+func (r *Run) layOut(b *panels, pts []*point) {
+	from, g := len(b.pts), r.Model.grid
+	if b.x != nil && from == len(pts) {
+		return
+	}
+	b.pts, b.x = pts, linalg.NewDense(len(pts), g.dim(), nil)
 	for i, p := range pts {
 		copy(b.x.Row(i), p.x.Row(0))
 	}
-	if earlier != nil {
-		copy(b.cols, earlier.cols[:len(earlier.pts)/panel])
-	}
-	width := panel
-	if slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart }) {
-		width = 2 * panel
-	}
-	for l := from; l < len(pts); l = (l/panel + 1) * panel {
-		if n, _ := b.cols[l/panel].Dims(); n > 0 {
-			continue
+	apart := slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart })
+	for l := from; l < len(pts); l++ {
+		i, p := l%panel, pts[l]
+		if i == 0 && apart {
+			b.cols = append(b.cols, *linalg.NewDense(g.len(), 2*panel, nil))
+		} else if i == 0 {
+			b.cols = append(b.cols, *linalg.NewDense(g.len(), panel, nil))
 		}
-		rows := linalg.NewDense(width, g.len(), nil)
-		for i, p := range pts[l/panel*panel : min((l/panel+1)*panel, len(pts))] {
-			copy(rows.Row(i), p.pop)
-			if width == panel {
-				linalg.Axpy(rows.Row(i), -1, p.defect)
+		for j, v := range p.pop {
+			if row := b.cols[l/panel].Row(j); apart {
+				row[i], row[panel+i] = v, p.defect[j]
 			} else {
-				copy(rows.Row(panel+i), p.defect)
+				row[i] = v - p.defect[j]
 			}
 		}
-		b.cols[l/panel].CopyTrans(rows)
 	}
-	return b
 }
 
 // A tile is what the columns of a panel are at a block of candidates, the crossings of the

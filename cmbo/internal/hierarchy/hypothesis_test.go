@@ -194,7 +194,8 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h.about(), j)
 		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
 	}
-	b := run.newPanels(run.pts, 0, nil)
+	b := new(panels)
+	run.layOut(b, run.pts)
 	base := run.extend(&f.told, b.x, f.located)
 	var tile tile
 	for i, p := range run.pts {

@@ -147,7 +147,7 @@ func TestRunKeepsProposals(t *testing.T) {
 	require.True(t, b.kept.Hold(part))
 }
 
-// Panels that were laid out before are taken where the points are those, and nowhere else.
+// Points are laid out once, in the same panels whether all at once or not.
 func TestPanelsLaidOutBefore(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	m := learn(t, makeTasks(11, 9, 10, 2, 0, 1), uniform(r, 30, 2), testSettings(2))
@@ -162,11 +162,15 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	}
 	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	require.NoError(t, run.Fit(ctx, x, y, nil, nil))
-	short, want := run.newPanels(run.pts[:panel+1], 0, nil), run.newPanels(run.pts, 0, nil)
-	for _, earlier := range []*panels{short, run.newPanels(run.pts, n, nil), run.newPanels(run.pts, panel, nil)} {
-		require.Equal(t, want.cols, run.newPanels(run.pts, 0, earlier).cols)
+	var want, b panels
+	run.layOut(&want, run.pts)
+	for _, k := range []int{1, panel - 1, panel, panel + 1, n} {
+		run.layOut(&b, run.pts[:k])
 	}
-	require.Same(t, &short.cols[0].Row(0)[0], &run.newPanels(run.pts, 0, short).cols[0].Row(0)[0])
+	laid := b.x
+	run.layOut(&b, run.pts)
+	require.Same(t, laid, b.x)
+	require.Equal(t, want, b)
 
 	// Nothing of the points of another run is left.
 	cand := uniform(r, 5, 2)
@@ -183,4 +187,13 @@ func TestPanelsLaidOutBefore(t *testing.T) {
 	wantMean, wantSD := predict(fresh)
 	require.Equal(t, wantMean, mean)
 	require.Equal(t, wantSD, sd)
+
+	// Nor of other points that were awaited.
+	for _, pending := range []*linalg.Dense{uniform(r, 3, 2), uniform(r, 2, 2)} {
+		require.NoError(t, run.Fit(ctx, other, y, nil, pending))
+		predict(run)
+	}
+	var ahead panels
+	run.layOut(&ahead, run.pending)
+	require.Equal(t, ahead, run.ahead)
 }

@@ -116,8 +116,8 @@ func (r *Run) revalue(y []float64) {
 }
 
 func (r *Run) reset() {
-	r.pts, r.y, r.z, r.given, r.weighed, r.bound = nil, nil, nil, nil, false, nil
-	r.pending, r.values, r.panels = nil, nil, nil
+	r.pts, r.y, r.z, r.given, r.weighed, r.bound, r.panels = nil, nil, nil, nil, false, nil, panels{}
+	r.forgetPending()
 	r.restart()
 }
 
@@ -136,7 +136,7 @@ func (r *Run) forgetPending() {
 		f.pending = crossings{}
 		clear(f.ahead)
 	}
-	r.pending, r.values = nil, nil
+	r.pending, r.values, r.ahead = nil, nil, panels{}
 	for _, k := range r.all {
 		k.awaited = nil
 	}

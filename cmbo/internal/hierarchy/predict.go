@@ -87,19 +87,8 @@ func (r *Run) each(ctx context.Context, x *linalg.Dense, ks []weighted, do func(
 		return err
 	}
 	blocks := r.workspaces(at)
-	from := len(r.pts) // points that all know
-	for _, f := range blocks {
-		from = min(from, len(f.told.rest))
-		for _, k := range ks {
-			known := 0
-			if p := f.posteriors[k.member]; p != nil {
-				known = len(p.w)
-			}
-			from = min(from, known)
-		}
-	}
-	r.panels = r.newPanels(r.pts, from, r.panels)
-	awaited := r.newPanels(r.pending, 0, nil)
+	r.layOut(&r.panels, r.pts)
+	r.layOut(&r.ahead, r.pending)
 	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
 	if len(r.pending) > 0 {
 		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i].member) })
@@ -107,9 +96,9 @@ func (r *Run) each(ctx context.Context, x *linalg.Dense, ks []weighted, do func(
 	if err == nil {
 		err = parallel.For(ctx, r.workers, len(blocks), func(w, b int) error {
 			f, t := blocks[b], &memory[w]
-			ps := r.told(f, ks, r.panels, t)
+			ps := r.told(f, ks, &r.panels, t)
 			if len(r.pending) > 0 {
-				ps = r.awaited(f, ps, awaited, t)
+				ps = r.awaited(f, ps, &r.ahead, t)
 			}
 			do(at.from[b], at.from[b+1], ps)
 			return nil

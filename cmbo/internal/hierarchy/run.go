@@ -52,7 +52,8 @@ type Run struct {
 	kept   *Candidates // that come again
 	asked  *Candidates // of the latest few, which are predicted and scored
 	bound  map[*located]*workspace
-	panels *panels // of the points told, as last laid out, nil for none
+	panels panels // of the points told
+	ahead  panels // of those awaited
 }
 
 // NewRun starts a run on at most so many goroutines. noise is the noise variance of values that come without one, in

@@ -345,7 +345,8 @@ func posteriors(t *testing.T, run *Run, cand *linalg.Dense, ks []*member) []*pos
 	for i, k := range ks {
 		all[i].member = k
 	}
-	return run.told(run.workspaces(c)[0], all, run.newPanels(run.pts, 0, nil), new(tile))
+	run.layOut(&run.panels, run.pts)
+	return run.told(run.workspaces(c)[0], all, &run.panels, new(tile))
 }
 
 func members(of []weighted) (ks []*member) {
