@@ -115,6 +115,24 @@ func TestExact(t *testing.T) {
 	}
 }
 
+// TestExactPriors: priors of values that are next to exact are those of a free variance and of noise from LeastNoise on, in
+// the values' unit whatever the view, but for a tenth of what a view shows.
+func TestExactPriors(t *testing.T) {
+	want := gaussian.DefaultPriors(3)
+	want.Variance = gaussian.LogNormal{Mean: 0, SD: 3, Min: 0.05, Max: 1e6}
+	for _, c := range []struct{ scale, centre, least float64 }{
+		{0, 1e-6, 1e-10}, {0.5, 1e-6, 4e-10}, {1e-3, 1e-4, 1e-4}, {1e-9, 0.1, 0.1},
+	} {
+		got := exactPriors(View{scale: c.scale})(3)
+		require.Equal(t, want.LengthScale, got.LengthScale)
+		require.Equal(t, want.Variance, got.Variance)
+		require.InDelta(t, math.Log(c.centre), got.Noise.Mean, 1e-9)
+		require.Equal(t, 3.0, got.Noise.SD)
+		require.InEpsilon(t, c.least, got.Noise.Min, 1e-9)
+		require.Equal(t, 1.0, got.Noise.Max)
+	}
+}
+
 // TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.
 func TestPlainPending(t *testing.T) {
 	s := newSample(t, 12, 7)
