@@ -231,18 +231,15 @@ func (f *Fits) At(
 			h = o
 		}
 	}
-	forms := func(exact bool) {
-		for _, form := range []kernel.Kernel{f.Template, f.Other} {
-			if form != nil {
-				take(Hyper{Kernel: form, exact: exact})
-			}
-		}
+	for _, form := range f.forms() {
+		take(Hyper{Kernel: form})
 	}
-	forms(false)
 	known := slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 	if err == nil && math.IsNaN(f.Noise) && !known {
 		if f.Exact && h.NoiseVariance < nearlyExact {
-			forms(true)
+			for _, form := range f.forms() {
+				take(Hyper{Kernel: form, exact: true})
+			}
 			if f.Smooth != nil {
 				take(Hyper{Kernel: f.form(h.Kernel.NumParams(), true), Smooth: true, exact: true})
 			}
@@ -318,16 +315,19 @@ func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense,
 	return points.Pick(x, rows), pick(y), pick(variances)
 }
 
-// form returns the one of Template and Other, or of Smooth, that has n parameters, the first if none has.
+// forms are Template and Other.
+func (f *Fits) forms() []kernel.Kernel {
+	if f.Other == nil {
+		return []kernel.Kernel{f.Template}
+	}
+	return []kernel.Kernel{f.Template, f.Other}
+}
+
+// form returns the one of forms, or of Smooth, that has n parameters, the first if none has.
 func (f *Fits) form(n int, smooth bool) kernel.Kernel {
-	forms := []kernel.Kernel{f.Template, f.Other}
+	forms := f.forms()
 	if smooth {
 		forms = f.Smooth
 	}
-	for _, k := range forms[1:] {
-		if k != nil && k.NumParams() == n {
-			return k
-		}
-	}
-	return forms[0]
+	return forms[max(slices.IndexFunc(forms, func(k kernel.Kernel) bool { return k.NumParams() == n }), 0)]
 }

@@ -79,7 +79,7 @@ func TestExact(t *testing.T) {
 		return y
 	}
 	smooth, rough := draw(kernel.Matern52(0.5), 1e-7), draw(kernel.Matern32(0.5), 1e-7)
-	noisy := draw(kernel.Matern52(0.5), 0.04)
+	noisy, long := draw(kernel.Matern52(0.5), 0.04), draw(kernel.Matern32(4), 1e-8)
 	for _, shares := range [][]float64{nil, {1, 0.25}} {
 		fitted := func(y []float64, exact bool) (name string, noise float64, params []float64) {
 			data := &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, n)}
@@ -109,6 +109,9 @@ func TestExact(t *testing.T) {
 		require.GreaterOrEqual(t, noise, math.Log(LeastNoise)-1e-9)
 		name, _, _ = fitted(rough, true)
 		require.Equal(t, "Matern32", name)
+		name, noise, _ = fitted(long, true)
+		require.Equal(t, "Matern32", name)
+		require.Less(t, noise, least-0.5)
 		_, _, params := fitted(noisy, false)
 		_, _, same := fitted(noisy, true)
 		require.Equal(t, params, same)

@@ -95,13 +95,14 @@ func (r *Run) layOut(b *panels, pts []*point) {
 	for i, p := range pts {
 		copy(b.x.Row(i), p.x.Row(0))
 	}
-	apart := slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart })
+	width, apart := panel, slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart })
+	if apart {
+		width = 2 * panel
+	}
 	for l := from; l < len(pts); l++ {
 		i, p := l%panel, pts[l]
-		if i == 0 && apart {
-			b.cols = append(b.cols, *linalg.NewDense(g.len(), 2*panel, nil))
-		} else if i == 0 {
-			b.cols = append(b.cols, *linalg.NewDense(g.len(), panel, nil))
+		if i == 0 {
+			b.cols = append(b.cols, *linalg.NewDense(g.len(), width, nil))
 		}
 		for j, v := range p.pop {
 			if row := b.cols[l/panel].Row(j); apart {
