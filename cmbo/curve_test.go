@@ -521,13 +521,13 @@ func TestCutoff(t *testing.T) {
 func TestStoppedTeaches(t *testing.T) {
 	k := curved(t)[0]
 	o := newOptimizer(t, k.space, k.opts...)
-	f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.3, 0.3})(x) }
+	f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.35, 0.26})(x) }
 	drive(t, o, f, 3)
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
 	before, sdBefore, err := o.Predict(trial.X)
 	require.NoError(t, err)
-	const end = 100
+	end := before - 2*sdBefore
 	c := curveOf(rng.Stream(5, "teaches"), end, 2)
 	for i, step := range c.Steps {
 		_, err := o.Report(ctx, trial.ID, step, c.Values[i])

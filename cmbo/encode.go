@@ -245,7 +245,7 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	settings := hierarchySettings(c, space.Dim())
+	settings := hierarchySettings(c, space)
 	m, err := hierarchy.Decode(d, space.Dim(), settings)
 	if err != nil {
 		return nil, err

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,12 +23,12 @@ type hierarchicalPrior struct {
 // hierarchySettings are the settings of the model of the tasks.
 func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
 	c := t.config
-	o := hierarchySettings(c, t.space.Dim())
+	o := hierarchySettings(c, t.space)
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, t.space.Dim(), ErrOption); err != nil {
 			return o, err
 		}
-		o.Kernel = c.kernel
+		o.Kernels = []kernel.Kernel{c.kernel}
 	}
 	return o, nil
 }
@@ -41,9 +42,12 @@ func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 	return tasks
 }
 
-// hierarchySettings are the settings of a model in dim coordinates.
-func hierarchySettings(c *learnConfig, dim int) hierarchy.Settings {
-	o := hierarchy.DefaultSettings(dim)
+// hierarchySettings are the settings of a model of points of a space.
+func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
+	o := hierarchy.DefaultSettings(s.Dim())
+	if s.Finite() { // on a list the evidence does not foretell which kernel has less regret
+		o.Kernels = o.Kernels[:1]
+	}
 	o.Seed, o.Workers = c.seed, c.parallelism
 	if err := o.Ablate(c.ablations...); err != nil {
 		panic(err) // WithAblation and the decoder have checked them

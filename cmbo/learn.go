@@ -189,7 +189,7 @@ func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 // scaled returns a task of the space as a model sees it, with the points that failed.
 func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *linalg.Dense) {
 	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
-	if hierarchySettings(c, 1).Compress {
+	if hierarchySettings(c, s).Compress {
 		y, noise = scaling.CompressLow(y, noise)
 	}
 	v := c.y.fit(y)

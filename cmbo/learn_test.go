@@ -34,6 +34,13 @@ func TestLearnReport(t *testing.T) {
 		r = learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 		require.InDelta(t, c.common, r.Common, 0.15)
 		require.InDelta(t, 1-c.common, r.Noise, 0.15)
+		require.True(t, r.Smooth)
+	}
+	list, _ := grid(t, 6)
+	require.False(t, learn(t, list, tasks, cmbo.WithIndexPoints(40)).Report().Smooth)
+	for _, k := range []kernel.Stationary{kernel.Matern32(1, 1), kernel.Matern52(1, 1)} {
+		r := learn(t, space, tasks, cmbo.WithIndexPoints(40), cmbo.WithKernel(kernel.Scale(1, k))).Report()
+		require.Equal(t, k.Eval([]float64{0, 0}, []float64{1, 0}) > 0.5, r.Smooth, "the kernel given")
 	}
 }
 

@@ -233,7 +233,7 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 	if l.kept == nil {
 		return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
 	}
-	o := hierarchySettings(l.config, l.space.Dim())
+	o := hierarchySettings(l.config, l.space)
 	if l.pass == 0 {
 		s, err := l.begin(ctx)
 		if err != nil {

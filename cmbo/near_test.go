@@ -17,6 +17,7 @@ import (
 var (
 	nearProblems = flag.Int("near", 4, "problems of each family of TestNearTheBest")
 	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
+	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
 	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
@@ -93,7 +94,7 @@ func TestNearTheBest(t *testing.T) {
 			h := problemOf(t, r, dim, basins(family, r, dim, *nearPast+1), *nearNoise)
 			var priors [2]*cmbo.Prior
 			if *nearPast > 0 {
-				priors = h.priors(t, "OwnSD=1:1,OwnSmooth=0")
+				priors = h.priors(t, *nearChange)
 			}
 			for arm := range ends {
 				var opts []cmbo.Option

@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -111,9 +112,9 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured)
 		m.tasks[i].Z, m.tasks[i].Shift, m.tasks[i].Scale = s.Z, s.Shift, s.Scale
 	}
 	mean, sd := hierarchy.CommonScale(m.tasks)
-	o := outputSettings(c, t.space.Dim())
+	o := outputSettings(c, t.space)
 	if c.kernel != nil {
-		o.Kernel = c.kernel
+		o.Kernels = []kernel.Kernel{c.kernel}
 	}
 	var err error
 	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), t.grid(), o)
@@ -121,8 +122,8 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured)
 }
 
 // outputSettings are those of the model of an output.
-func outputSettings(c *learnConfig, dim int) hierarchy.Settings {
-	o := hierarchySettings(c, dim)
+func outputSettings(c *learnConfig, s *Space) hierarchy.Settings {
+	o := hierarchySettings(c, s)
 	o.Output = true
 	return o
 }
@@ -262,7 +263,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			return d.Err
 		}
 		var err error
-		if o.model, err = hierarchy.Decode(d, p.space.Dim(), outputSettings(p.config, p.space.Dim())); err != nil {
+		if o.model, err = hierarchy.Decode(d, p.space.Dim(), outputSettings(p.config, p.space)); err != nil {
 			return err
 		}
 		if d.Err != nil {

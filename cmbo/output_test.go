@@ -810,7 +810,7 @@ func TestPriorOutputs(t *testing.T) {
 	k := kernel.Scale(0.7, kernel.Matern52(0.2, 0.3))
 	given, err := Learn(ctx, s, tasks[:2], WithKernel(k))
 	require.NoError(t, err)
-	assert.Equal(t, k, given.output("seconds").model.Settings().Kernel)
+	assert.Equal(t, []kernel.Kernel{k}, given.output("seconds").model.Settings().Kernels)
 	none := encode(without)
 	none = append(none[:len(none)-sha256.Size], 0) // a number of outputs where there are none
 	_, err = DecodePrior(bytes.NewReader(Reseal(append(none, make([]byte, sha256.Size)...))))

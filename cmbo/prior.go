@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -76,6 +77,9 @@ type LearnReport struct {
 	// Shrinkage is by how much the population's moments are shrunk from what EM found to those of a process of which
 	// Common is common to all: 12/(12 + n) for n tasks, since few show little of how tasks differ; 0 where Common is.
 	Shrinkage float64
+	// Smooth reports whether the tasks are learned from as smooth functions, by a Matérn-5/2 kernel, and not by Matérn-3/2:
+	// the likelier one, in a space without a list of candidates and a kernel of [WithKernel].
+	Smooth bool
 }
 
 // String says it in words.
@@ -86,6 +90,9 @@ func (r LearnReport) String() string {
 	}
 	if r.Noise > 0.5 {
 		words += fmt.Sprintf("; %.0f %%%s follow no parameter: noise, or values beside the wrong points", 100*r.Noise, of)
+	}
+	if r.Smooth {
+		words += "; smooth functions, by their likelihood"
 	}
 	return words
 }
@@ -107,7 +114,9 @@ func (p *Prior) Report() LearnReport {
 	return learned(p, func(m *hierarchy.Model) LearnReport {
 		common, shrinkage := m.SharedMean()
 		noise := m.NoiseShare()
-		return LearnReport{Common: common * (1 - noise), Noise: noise, Shrinkage: shrinkage}
+		k, _ := kernel.Describe(m.Base().Kernel) // a foreign one is not smooth
+		smooth := len(k.Kernels) == 1 && k.Kernels[0].Name == "Matern52"
+		return LearnReport{Common: common * (1 - noise), Noise: noise, Shrinkage: shrinkage, Smooth: smooth}
 	})
 }
 

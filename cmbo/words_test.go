@@ -151,6 +151,8 @@ func TestRanked(t *testing.T) {
 // A report of learning says what the tasks have in common, and not that of tasks that nobody asked.
 func TestLearnReportInWords(t *testing.T) {
 	require.Equal(t, "in common to all tasks: 62 % of the variance of their values", LearnReport{Common: 0.62, Shrinkage: 0.48}.String())
+	require.Equal(t, "in common to all tasks: 62 % of the variance of their values; smooth functions, by their likelihood",
+		LearnReport{Common: 0.62, Smooth: true}.String())
 	require.Equal(t, "what the tasks have in common was not estimated", LearnReport{}.String())
 	require.Equal(t, "no descriptor is shown to be of use", Relation{}.String())
 }
@@ -239,9 +241,11 @@ func TestNoForecasts(t *testing.T) {
 
 // TestScoresAreNotCompressed: scores by rank hold no differences of values, in a run either.
 func TestScoresAreNotCompressed(t *testing.T) {
+	box, err := UnitCube(3)
+	require.NoError(t, err)
 	for y := ZScore; y.valid(); y++ {
 		c := &learnConfig{sharedConfig: sharedConfig{y: y}}
-		o := hierarchySettings(c, 3)
+		o := hierarchySettings(c, box)
 		require.Equal(t, []bool{y != Copula, y == Copula}, []bool{o.Compress, o.Ranks})
 	}
 }

@@ -35,19 +35,23 @@ var Ablations = []Ablation{
 	{"em-alone", "the population is what EM finds, however few the past tasks are", func(s *Settings) { s.PriorTasks = 0 }},
 	{"rougher-kernel", "the processes' kernels are Matérn-1/2", func(s *Settings) { s.reshape(kernel.Matern12) }},
 	{"smoother-kernel", "the processes' kernels are Matérn-5/2", func(s *Settings) { s.reshape(kernel.Matern52) }},
+	{"one-kernel", "that of the base process is Matérn-3/2 without a list, too", func(s *Settings) { s.Kernels = s.Kernels[:1] }},
 	{"far-offsets", "offsets unlike the past's are as likely with transfer as without",
 		func(s *Settings) { s.TransferTail = s.NoTransferTail }},
 }
 
 // reshape gives the base process and that specific to a target another shape, with the lengths they have.
 func (s *Settings) reshape(shape func(lengths ...float64) kernel.Stationary) {
-	for _, k := range []*kernel.Kernel{&s.Kernel, &s.SpecificKernel} {
-		params := (*k).AppendParams(nil)
-		for i := range params {
-			params[i] = math.Exp(params[i])
-		}
-		*k = kernel.Scale(params[0], shape(params[1:]...))
+	s.Kernels, s.SpecificKernel = []kernel.Kernel{reshaped(s.Kernels[0], shape)}, reshaped(s.SpecificKernel, shape)
+}
+
+// reshaped returns a scaled kernel in another shape.
+func reshaped(k kernel.Kernel, shape func(lengths ...float64) kernel.Stationary) kernel.Kernel {
+	params := k.AppendParams(nil)
+	for i := range params {
+		params[i] = math.Exp(params[i])
 	}
+	return kernel.Scale(params[0], shape(params[1:]...))
 }
 
 // Ablate makes the named changes: one of Ablations each, or a field that holds a number, or several, and what it is to

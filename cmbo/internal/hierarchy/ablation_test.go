@@ -41,7 +41,7 @@ func TestAblateField(t *testing.T) {
 		"Shrinkage=1": "no field Shrinkage", "Hedge.Luck=1": "no field Hedge.Luck", "Shrink.x=1": "no field Shrink.x",
 		"Shrink=": "no number", "Shrink=-1": "no number", "Shrink=NaN": "no number", "Shrink=+Inf": "no number",
 		"Steps=1.5": "no whole number", "Steps=0": "no whole number", "Shrink=1:2": "holds one number",
-		"Hedge.Trusted=1": "holds 2 numbers", "Besides=1:": "no number", "Kernel=1": "holds no number", "Compress=1": "holds no number",
+		"Hedge.Trusted=1": "holds 2 numbers", "Besides=1:": "no number", "Kernels=1": "holds no number", "Compress=1": "holds no number",
 		"Hedge=1": "holds no number",
 	} {
 		assert.ErrorContains(t, s.Ablate(change), what, change)

@@ -58,29 +58,26 @@ func (t *Task) some(n int, seed uint64) *Task {
 	return out
 }
 
-// fitBase maximises the sum of the tasks' log marginal likelihoods over the template's parameters,
+// fitBase maximises the sum of the tasks' log marginal likelihoods over the templates and their parameters,
 // the mean and the noise variance, lengths having a wide log-normal prior. Where all noise variances
 // are given, but of tasks of equal values, the likelihood says nothing of others, which count as their median.
-func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
-	template := s.Kernel
+func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err error) {
 	lo, hi, pull := s.box()
-	start := append(template.AppendParams([]float64{0}), math.Log(0.01))
-	o := gp.NewMultiTask(template, 1, s.Workers)
+	theta, some := append(s.Kernels[0].AppendParams([]float64{0}), math.Log(0.01)), make([]*Task, len(tasks))
 	var given []float64
 	unknown, longest, all, dim := false, 0, 0, 0
 	for i := range tasks {
 		n := len(tasks[i].Z) - tasks[i].Failed
 		longest, all = max(longest, n), all+n
-		t := tasks[i].some(s.BaseRows, s.Seed)
-		_, dim = t.X.Dims()
-		o.Add(t.X, t.Z, t.Noise)
+		some[i] = tasks[i].some(s.BaseRows, s.Seed)
+		_, dim = some[i].X.Dims()
 		if deviation(tasks[i].Z) > 0 {
-			given = append(given, t.Noise...)
-			unknown = unknown || t.Noise == nil || slices.Contains(t.Noise, 0)
+			given = append(given, some[i].Noise...)
+			unknown = unknown || some[i].Noise == nil || slices.Contains(some[i].Noise, 0)
 		}
 	}
 	unknown = unknown || given == nil
-	last := len(start) - 1
+	last := len(theta) - 1
 	if !unknown {
 		slices.Sort(given)
 		median := min(max(math.Log(given[len(given)/2]), lo[last]), hi[last])
@@ -91,18 +88,28 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (*Base, error) {
 	if few := s.FewValues; unknown && (longest < few || 4*longest < few*dim && all < few*dim) {
 		hi[last] = math.Log(s.FewValuesNoise)
 	}
-	theta := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), start, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60}).X
-	if err := o.Err(); err != nil {
-		if p := (*parallel.Panic)(nil); errors.As(err, &p) {
-			err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
+	least := math.Inf(1)
+	for _, template := range s.Kernels {
+		o := gp.NewMultiTask(template, 1, s.Workers)
+		for _, t := range some {
+			o.Add(t.X, t.Z, t.Noise)
 		}
-		return nil, err
+		found := new(optim.Minimizer).Minimize(baseObjective(ctx, o, pull), theta, lo, hi, optim.Options{FuncTol: 1e-7, MaxIter: 60})
+		if err := o.Err(); err != nil {
+			if p := (*parallel.Panic)(nil); errors.As(err, &p) {
+				err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
+			}
+			return nil, err
+		}
+		if theta = found.X; found.F < least || best == nil {
+			k, err := template.WithParams(theta[1:last])
+			if err != nil {
+				return nil, err
+			}
+			best, least = &Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[last])}, found.F
+		}
 	}
-	k, err := template.WithParams(theta[1:last])
-	if err != nil {
-		return nil, err
-	}
-	return &Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[last])}, nil
+	return best, nil
 }
 
 type normalPrior struct{ mean, sd float64 }
@@ -129,12 +136,12 @@ const foreignRange = 7
 // mean, the kernel's log-parameters, the logarithm of the noise variance.
 func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
 	logs := func(r [2]float64) (lo, hi float64) { return math.Log(r[0]), math.Log(r[1]) }
-	params := s.Kernel.AppendParams(nil)
+	params := s.Kernels[0].AppendParams(nil)
 	n := len(params) + 2
 	lo, hi, pull = make([]float64, n), make([]float64, n), make([]normalPrior, n)
 	lo[0], hi[0] = -s.MaxMean, s.MaxMean
 	lo[n-1], hi[n-1] = logs(s.NoiseRange)
-	spec, err := kernel.Describe(s.Kernel)
+	spec, err := kernel.Describe(s.Kernels[0])
 	simple := err == nil && spec.Name == "Scale" && len(spec.Kernels[0].Kernels) == 0
 	for i, p := range params {
 		j := i + 1

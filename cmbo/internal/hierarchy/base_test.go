@@ -19,7 +19,7 @@ import (
 func TestBaseGradient(t *testing.T) {
 	r := rng.Stream(31, t.Name())
 	s := DefaultSettings(3)
-	template := s.Kernel
+	template := s.Kernels[0]
 	_, _, pull := s.box()
 	o := gp.NewMultiTask(template, 1, 1)
 	for range 4 {
@@ -92,12 +92,48 @@ func TestBaseBounds(t *testing.T) {
 	}
 	require.Equal(t, append([]float64{-s.MaxMean}, logs(s.VarianceRange[0], s.LengthRange[0], s.LengthRange[0], s.NoiseRange[0])...), lo)
 	require.Equal(t, append([]float64{s.MaxMean}, logs(s.VarianceRange[1], s.LengthRange[1], s.LengthRange[1], s.NoiseRange[1])...), hi)
-	for _, k := range []kernel.Kernel{kernel.Sum(s.Kernel, kernel.Scale(3, kernel.Matern32(0.1, 0.2))), kernel.Sum(kernel.Matern32(0.1, 0.2), kernel.Matern52(0.3))} {
-		s.Kernel = k
+	for _, k := range []kernel.Kernel{kernel.Sum(s.Kernels[0], kernel.Scale(3, kernel.Matern32(0.1, 0.2))), kernel.Sum(kernel.Matern32(0.1, 0.2), kernel.Matern52(0.3))} {
+		s.Kernels = []kernel.Kernel{k}
 		lo, hi, pull := s.box()
 		for i, p := range k.AppendParams(nil) {
 			require.Equal(t, []float64{p - foreignRange, p + foreignRange}, []float64{lo[1+i], hi[1+i]})
 			require.Zero(t, pull[1+i])
+		}
+	}
+}
+
+// The base process has the kernel that its draws show, with the parameters that it would have alone.
+func TestBaseKernels(t *testing.T) {
+	for i, shape := range []func(lengths ...float64) kernel.Stationary{kernel.Matern32, kernel.Matern52} {
+		for seed := range uint64(5) {
+			r := rng.Stream(37, t.Name(), seed)
+			var tasks []Task
+			for range 6 {
+				task := Task{X: uniform(r, 60, 2), Scale: 1}
+				var cov linalg.Sym
+				kernel.Gram(&cov, shape(0.4, 0.6), task.X)
+				cov.AddDiag(1e-4)
+				var chol linalg.Cholesky
+				require.NoError(t, chol.Factorize(&cov))
+				for range 60 {
+					task.Z = append(task.Z, r.NormFloat64())
+				}
+				chol.Lower().MulVecTo(task.Z, slices.Clone(task.Z))
+				tasks = append(tasks, task)
+			}
+			s := DefaultSettings(2)
+			got, err := fitBase(ctx, tasks, &s)
+			require.NoError(t, err)
+			s.Kernels = s.Kernels[i:][:1]
+			want, err := fitBase(ctx, tasks, &s)
+			require.NoError(t, err)
+			spec, err := kernel.Describe(got.Kernel)
+			require.NoError(t, err)
+			alone, err := kernel.Describe(want.Kernel)
+			require.NoError(t, err)
+			require.Equal(t, alone.Kernels[0].Name, spec.Kernels[0].Name, "seed %d", seed)
+			require.InDeltaSlice(t, want.Kernel.AppendParams([]float64{want.Mean, math.Log(want.NoiseVariance)}),
+				got.Kernel.AppendParams([]float64{got.Mean, math.Log(got.NoiseVariance)}), 0.05, "seed %d", seed)
 		}
 	}
 }

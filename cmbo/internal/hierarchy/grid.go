@@ -116,7 +116,7 @@ type locator struct {
 // locate carries the rows of x to the grid, without prior moments. What comes of it keeps cross, which is overwritten.
 func (g *grid) locate(x, cross *linalg.Dense) (*located, error) {
 	n, _ := x.Dims()
-	s := &located{x: x, idx: make([][]int, n), w: make([][]float64, n), on: make([]bool, n), restVar: make([]float64, n)}
+	s := &located{x: x, idx: make([][]int, n), w: make([][]float64, n), jitter: make([]float64, n), on: make([]bool, n), restVar: make([]float64, n)}
 	one := []float64{1}
 	off := false
 	for i := range n {
@@ -151,20 +151,30 @@ func (g *grid) locate(x, cross *linalg.Dense) (*located, error) {
 
 // weights finds the neighbours of point i, whose row is in l, and their weights.
 func (g *grid) weights(s *located, i int, l *locator) error {
-	idx, w := s.idx[i], s.w[i]
-	l.nearest(idx, s.restVar[i])
+	idx, w, variance := s.idx[i], s.w[i], s.restVar[i]
+	l.nearest(idx, variance)
 	l.sub.Subset(g.gram, idx)
-	if _, err := l.chol.FactorizeJitter(&l.sub, gaussian.MaxJitter); err != nil {
-		return err
-	}
 	l.near = resize(l.near, len(idx))
 	for a, r := range idx {
 		l.near[a] = l.row[r]
 	}
-	l.chol.SolveVecTo(w, l.near)
-	s.restVar[i] = max(s.restVar[i]-linalg.Dot(w, l.near), 0)
-	return nil
+	var err error
+	for share := range linalg.Jitters(gaussian.MaxJitter) {
+		s.jitter[i] = share * variance
+		if err = l.chol.FactorizeShift(&l.sub, s.jitter[i]); err != nil {
+			continue
+		}
+		if l.chol.SolveVecTo(w, l.near); linalg.Dot(w, w) <= maxWeights {
+			break
+		}
+	}
+	s.restVar[i] = max(variance-linalg.Dot(w, l.near)-s.jitter[i]*linalg.Dot(w, w), 0)
+	return err
 }
+
+// maxWeights is what the squares of a point's weights add up to, at most: how far covariances on the grid are from those of
+// a process, by rounding, is multiplied by as much. With jitter j and variance v they add up to v/4j at most.
+const maxWeights = 1e4
 
 // nearest sets idx to the indices of the largest entries of row, ascending, the first of equals;
 // top is about what none exceeds. Entries are counted in buckets first, so that few are sorted.

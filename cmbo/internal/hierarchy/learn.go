@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -67,11 +66,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 	if err != nil {
 		return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 	}
-	m, err := learnOn(ctx, tasks, newGrid(*base, z, o.Neighbours), &o)
-	if errors.As(err, new(*linalg.NotPositiveDefiniteError)) { // large weights, of grid points that nearly coincide
-		m, err = learnOn(ctx, tasks, newGrid(*base, z, 1), &o)
-	}
-	return m, err
+	return learnOn(ctx, tasks, newGrid(*base, z, o.Neighbours), &o)
 }
 
 // learnOn is Learn on a grid.

@@ -15,6 +15,7 @@ type located struct {
 	x       *linalg.Dense // a row a point
 	idx     [][]int       // grid points that carry each, one for a point of the grid
 	w       [][]float64   // their weights
+	jitter  []float64     // what was added to the variances of these grid points, so that the weights are not large
 	on      []bool        // points of the grid
 	restVar []float64     // variances of e
 	cross   *linalg.Dense // k_b(x, Z), a row a point; nil where all points are of the grid
@@ -88,7 +89,7 @@ func (s *located) quad(c *linalg.Sym, i int) (sum float64) {
 }
 
 // defect sets dst to k_b(Z, x) − k_b(Z, Z)·b for point i: the covariances with the grid
-// points that its neighbours do not carry.
+// points that its neighbours do not carry, and at these what is left by the jitter.
 func (g *grid) defect(dst []float64, s *located, i int) {
 	clear(dst)
 	if s.on[i] {
@@ -99,8 +100,8 @@ func (g *grid) defect(dst []float64, s *located, i int) {
 	for r, k := range s.cross.Row(i) {
 		dst[r] = k - dst[r]
 	}
-	for _, r := range s.idx[i] {
-		dst[r] = 0
+	for a, r := range s.idx[i] {
+		dst[r] = s.jitter[i] * s.w[i][a]
 	}
 }
 

@@ -209,16 +209,16 @@ func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, c
 
 // multiplied returns the kernel of the process specific to the target and the noise variance, as an own has them.
 func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
-	s, d := r.s, len(by)-2
+	k, d := r.s.SpecificKernel, len(by)-2
 	if by[d+1] > 0 {
-		s.reshape(kernel.Matern52)
+		k = reshaped(k, kernel.Matern52)
 	}
-	params := s.SpecificKernel.AppendParams(nil)
+	params := k.AppendParams(nil)
 	at := len(params) - d
 	for i := range params[at:] {
 		params[at+i] += by[i] * math.Ln2
 	}
-	k, _ := s.SpecificKernel.WithParams(params) // finite, as its own are
+	k, _ = k.WithParams(params) // finite, as its own are
 	return kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[d])
 }
 

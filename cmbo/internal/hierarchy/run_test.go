@@ -230,12 +230,19 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		}
 		noise[i] = scaled(noise[i].ID, noise[i].X, y)
 	}
-	for i, told := range []int{0, 1, 2, 7, 2, 7} {
-		past := tasks
-		if i >= 4 {
+	crowded := join(z, z) // whose points nearly coincide, so that weights would be large
+	for i := range 24 {
+		crowded.Row(24 + i)[0] += 1e-3 * r.Float64()
+	}
+	for i, told := range []int{0, 1, 2, 7, 2, 7, 7} {
+		past, z, o := tasks, z, testSettings(2)
+		switch i {
+		case 4, 5:
 			past = noise
+		case 6:
+			z, o.Kernels = crowded, o.Kernels[1:]
 		}
-		m := learn(t, past, z, testSettings(2))
+		m := learn(t, past, z, o)
 		// Offsets of the default's widest variances leave a dense covariance no digits.
 		settings := m.Settings()
 		settings.Wide, settings.Widest = 5, 20
@@ -250,11 +257,17 @@ func TestRunAgainstBruteForce(t *testing.T) {
 		}
 		cand := join(uniform(r, 5, 2), linalg.NewDense(2, 2, append(slices.Clone(z.Row(3)), z.Row(9)...)))
 		run := NewRun(m, settings, math.NaN(), 1, nil, nil)
-		require.Equal(t, i >= 4, slices.ContainsFunc(run.all, func(k *member) bool { return k.noise != run.noise }))
+		require.Equal(t, i == 4 || i == 5, slices.ContainsFunc(run.all, func(k *member) bool { return k.noise != run.noise }))
 		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
 		nodes := nodesOf(&run.affine, run.z, run.s.Reversed)
 		all := join(x, cand)
-		require.Equal(t, i == 3, len(run.all) > len(m.hypotheses(&settings)), "louder noise, of a quiet past, where a point is repeated")
+		require.Equal(t, i == 3 || i == 6, len(run.all) > len(m.hypotheses(&settings)), "louder noise, of a quiet past, where a point is repeated")
+		for _, p := range run.pts {
+			w := linalg.Dot(p.w[0], p.w[0])
+			require.LessOrEqual(t, w, maxWeights)
+			require.True(t, p.jitter[0] == 0 || i == 6 && w > 1, "jitter %g, where squares of weights add up to %g", p.jitter[0], w)
+		}
+		require.Equal(t, i == 6, slices.ContainsFunc(run.pts, func(p *point) bool { return p.jitter[0] > 0 }))
 		parts := posteriors(t, run, cand, run.all)
 		n := rows(cand)
 		var logs []float64

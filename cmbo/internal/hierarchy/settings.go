@@ -15,14 +15,14 @@ type Settings struct {
 	Workers int // goroutines, at most; 0 for all cores
 
 	// The base process.
-	Kernel        kernel.Kernel // template: Matérn-3/2, as rough as loss surfaces are
-	BaseTasks     int           // fitted to, at most: more of them move its parameters little
-	BaseRows      int           // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
-	LengthSD      float64       // of a length's logarithm around the template's: of few tasks they say little of another's; chosen on tables
-	VarianceRange [2]float64    // bounds, in scaled units: around the tasks' variance of 1
-	LengthRange   [2]float64    // bounds, in units of the cube: a step of a fine grid, and as good as constant
-	NoiseRange    [2]float64    // bounds of the noise variance: some digits, and nothing but noise
-	MaxMean       float64       // bound of the constant mean: a deviation of scaled values
+	Kernels       []kernel.Kernel // templates, the likeliest of which serves: Matérn-3/2, as rough as loss surfaces are, and, without a list, -5/2
+	BaseTasks     int             // fitted to, at most: more of them move its parameters little
+	BaseRows      int             // of each task, at most: 512 of 1,000 move the logarithms of lengths by a tenth
+	LengthSD      float64         // of a length's logarithm around the template's: of few tasks they say little of another's; chosen on tables
+	VarianceRange [2]float64      // bounds, in scaled units: around the tasks' variance of 1
+	LengthRange   [2]float64      // bounds, in units of the cube: a step of a fine grid, and as good as constant
+	NoiseRange    [2]float64      // bounds of the noise variance: some digits, and nothing but noise
+	MaxMean       float64         // bound of the constant mean: a deviation of scaled values
 	// Where all tasks have fewer values than FewValues, or a quarter of it a coordinate and together fewer than it a
 	// coordinate, 0 for never, noise has a variance of at most FewValuesNoise: too few to tell it (TestBaseOfFewValues).
 	FewValues      int
@@ -118,8 +118,8 @@ type Hedge struct {
 // DefaultSettings returns the defaults in dim coordinates.
 func DefaultSettings(dim int) Settings {
 	return Settings{
-		Seed:   1,
-		Kernel: defaultKernel(dim), BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
+		Seed:    1,
+		Kernels: []kernel.Kernel{defaultKernel(dim), reshaped(defaultKernel(dim), kernel.Matern52)}, BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{leastNoise, 1}, MaxMean: 1,
 		FewValues: 8, FewValuesNoise: 0.1,
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
