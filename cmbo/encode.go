@@ -276,7 +276,7 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if _, err := c.checkTasks(space, tasks); err != nil {
 		return nil, err
 	}
-	p.curves = p.learnCurves()
+	p.derive()
 	return p, nil
 }
 

@@ -20,19 +20,6 @@ type hierarchicalPrior struct {
 	list *hierarchy.Candidates // carried to the grid, nil for none
 }
 
-// hierarchySettings are the settings of the model of the tasks.
-func (t *trainingSet) hierarchySettings() (hierarchy.Settings, error) {
-	c := t.config
-	o := hierarchySettings(c, t.space)
-	if c.kernel != nil {
-		if err := gp.CheckKernel(c.kernel, t.space.Dim(), ErrOption); err != nil {
-			return o, err
-		}
-		o.Kernels = []kernel.Kernel{c.kernel}
-	}
-	return o, nil
-}
-
 // standardized returns the tasks with values on the common scale of all tasks, with the points that failed.
 func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 	tasks := hierarchy.Standardize(t.tasks, mean, sd)
@@ -47,6 +34,9 @@ func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(s.Dim())
 	if s.Finite() { // on a list the evidence does not foretell which kernel has less regret
 		o.Kernels = o.Kernels[:1]
+	}
+	if c.kernel != nil {
+		o.Kernels = []kernel.Kernel{c.kernel}
 	}
 	o.Seed, o.Workers = c.seed, c.parallelism
 	if err := o.Ablate(c.ablations...); err != nil {

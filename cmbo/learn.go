@@ -178,7 +178,10 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 			curves: space.CloneCurves(tasks[i].Curves)})
 		t.takeOutputs(&tasks[i], k.X, failed)
 	}
-	return t, nil
+	if c.kernel != nil {
+		err = gp.CheckKernel(c.kernel, s.Dim(), ErrOption)
+	}
+	return t, err
 }
 
 // add adds a task of values, with the points that failed.
@@ -206,12 +209,8 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 
 // learn has the default model learn from the tasks.
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
-	o, err := t.hierarchySettings()
-	if err != nil {
-		return nil, err
-	}
 	mean, sd := hierarchy.CommonScale(t.tasks)
-	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), o)
+	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), hierarchySettings(t.config, t.space))
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
@@ -231,7 +230,7 @@ func (t *trainingSet) finish(ctx context.Context, m *hierarchy.Model) (p *Prior,
 	if p.success, err = t.learnSuccess(ctx); err != nil {
 		return nil, fmt.Errorf("probability of success: %w", err)
 	}
-	p.curves = p.learnCurves()
+	p.derive()
 	p.outputs, err = t.learnOutputs(ctx)
 	return p, err
 }

@@ -263,11 +263,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	if err != nil || l.seen.valued <= int64(len(t.tasks)) {
 		return nil, err
 	}
-	o, err := t.hierarchySettings()
-	if err != nil {
-		return nil, err
-	}
-	z := t.grid()
+	z, o := t.grid(), hierarchySettings(t.config, t.space)
 	mean, sd := hierarchy.CommonScale(t.tasks)
 	first, err := hierarchy.FirstPass(ctx, t.standardized(mean, sd), z, o)
 	if err != nil {
@@ -307,11 +303,7 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 	if s == nil {
 		return t.learn(ctx)
 	}
-	o, err := t.hierarchySettings()
-	if err != nil {
-		return nil, err
-	}
-	m := s.of.Model(t.standardized(s.mean, s.sd), all, o)
+	m := s.of.Model(t.standardized(s.mean, s.sd), all, hierarchySettings(t.config, t.space))
 	return t.finish(ctx, m)
 }
 

@@ -1,12 +1,15 @@
 package cmbo_test
 
 import (
+	"bytes"
 	"flag"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -18,6 +21,7 @@ var (
 	nearProblems = flag.Int("near", 4, "problems of each family of TestNearTheBest")
 	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
 	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
+	pastRuns     = flag.Int("past-runs", 1, "problems of each family of TestCoverageOfPastRuns")
 	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
@@ -128,4 +132,81 @@ func TestNearTheBest(t *testing.T) {
 	if mean, _ := stat.MeanVariance(all[0]); *nearNoise == 0 {
 		assert.Less(t, mean, -0.15)
 	}
+}
+
+// TestCoverageOfPastRuns: where past tasks are runs, of which most values are near the best, and in spaces without a list,
+// intervals hold values away from where a run asks, too.
+func TestCoverageOfPastRuns(t *testing.T) {
+	testutil.SkipShort(t, "it runs past tasks")
+	var held, of int
+	for _, family := range []string{"Levy", "Styblinski-Tang", "peak", "Ackley", "Zakharov"} {
+		var in, all int
+		for seed := range uint64(*pastRuns) {
+			r := rng.Stream(seed, t.Name()+family)
+			dim := []int{3, 2, 4, 5}[seed%4]
+			h := problemOf(t, r, dim, basins(family, r, dim, 4), *nearNoise)
+			h.run(t, 30)
+			h.regret(t, seed, 16, func(n int, o *cmbo.Optimizer) {
+				if n < 16 {
+					return
+				}
+				at, err := h.space.Sample(100, h.rows)
+				require.NoError(t, err)
+				for _, x := range at {
+					mean, sd, err := o.Predict(x)
+					require.NoError(t, err)
+					if all++; math.Abs(h.target(x)-mean) <= 1.645*sd {
+						in++
+					}
+				}
+			}, cmbo.WithPrior(learn(t, h.space, h.tasks)))
+		}
+		t.Logf("%s: after 16 values 90 %% intervals hold %.3f of random rows", family, float64(in)/float64(all))
+		held, of = held+in, of+all
+	}
+	t.Logf("all: %.3f of %d", float64(held)/float64(of), of)
+	require.Greater(t, float64(held)/float64(of), 0.85)
+}
+
+// TestLowEndsOfAPrior: how low intervals reach is what the past's values say whatever their direction, and is restored with
+// the prior.
+func TestLowEndsOfAPrior(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	h := problemOf(t, r, 2, basins("Zakharov", r, 2, 4), 0)
+	h.run(t, 30)
+	at, err := h.space.Sample(20, h.rows)
+	require.NoError(t, err)
+	minimized := slices.Clone(h.tasks)
+	for i := range minimized {
+		minimized[i].Y = nil
+		for _, y := range h.tasks[i].Y {
+			minimized[i].Y = append(minimized[i].Y, -y)
+		}
+	}
+	prior, mirrored := learn(t, h.space, h.tasks), learn(t, h.space, minimized, cmbo.WithMinimize())
+	var b bytes.Buffer
+	require.NoError(t, mirrored.Encode(&b))
+	decoded, err := cmbo.DecodePrior(&b)
+	require.NoError(t, err)
+	var lows []float64
+	for i, p := range []*cmbo.Prior{prior, mirrored, decoded} {
+		sign := 1.0
+		if i > 0 {
+			sign = -1
+		}
+		o := newOptimizer(t, h.space, cmbo.WithPrior(p))
+		for _, x := range h.tasks[0].X[6:10] {
+			require.NoError(t, o.Observe(x, sign*h.target(x)))
+		}
+		least := math.Inf(1)
+		for _, x := range at {
+			q, err := o.Quantiles(x)
+			require.NoError(t, err)
+			least = min(least, sign*q.Low, sign*q.High)
+		}
+		lows = append(lows, least)
+	}
+	require.Less(t, lows[0], -5.)
+	require.InEpsilon(t, lows[0], lows[1], 1e-9)
+	require.Equal(t, lows[1], lows[2])
 }

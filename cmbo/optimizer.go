@@ -373,12 +373,11 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical].
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
-// past tasks set how much wider and lower they reach: they hold 82 to 98 % of other rows on fifteen tables, and 47 %
-// on storm, where a third of the values lie hundreds of times as far below the best as the others
-// (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -divisions 5 -v). On draws of a Gaussian population
-// they hold 89 to 93 % (go test ./cmbo -run TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not
-// show its noise, intervals are too narrow near the best value and far too wide below it: give the noise ([WithNoise],
-// [Task.NoiseVariance]).
+// past tasks and how low their values are set how much wider and lower they reach: they hold 83 to 98 % of other rows
+// on sixteen tables (CMBO_DATA=DIR go test ./cmbo/bench -run TestPredictCoverage -divisions 5 -v), so that far from the
+// best values mean and sd may say little. On draws of a Gaussian population they hold 89 to 93 % (go test ./cmbo -run
+// TestCoverage -coverage 300 -v -timeout 0). If a past of few rows does not show its noise, intervals are too narrow
+// near the best value and far too wide below it: give the noise ([WithNoise], [Task.NoiseVariance]).
 //
 // Without a past few values leave the variance of the objective unknown, and sd allows for that: it is 1.44 times the
 // sd that scores candidates ([Step]) at five values, 1.08 times at twenty. The 90 % intervals hold .83 of the first

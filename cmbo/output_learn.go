@@ -16,7 +16,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -112,12 +111,8 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured)
 		m.tasks[i].Z, m.tasks[i].Shift, m.tasks[i].Scale = s.Z, s.Shift, s.Scale
 	}
 	mean, sd := hierarchy.CommonScale(m.tasks)
-	o := outputSettings(c, t.space)
-	if c.kernel != nil {
-		o.Kernels = []kernel.Kernel{c.kernel}
-	}
 	var err error
-	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), t.grid(), o)
+	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), t.grid(), outputSettings(c, t.space))
 	return p, gp.Marked(ctx, err)
 }
 

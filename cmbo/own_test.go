@@ -68,9 +68,25 @@ func hills(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 
 type pastProblem struct {
 	space  *cmbo.Space
 	tasks  []cmbo.Task
+	past   []func(x []float64) float64 // of the tasks
 	target func(x []float64) float64
 	noise  float64
 	rows   uint64 // the seed of rows to predict
+}
+
+// run makes the past tasks those of runs without a past, of so many evaluations.
+func (h *pastProblem) run(tb testing.TB, evaluations int) {
+	for i, f := range h.past {
+		r, t := rng.Stream(h.rows, "past run", uint64(i)), cmbo.Task{ID: h.tasks[i].ID}
+		o := newOptimizer(tb, h.space, cmbo.WithSeed(uint64(i)))
+		for range evaluations {
+			trial, err := o.Ask(ctx)
+			require.NoError(tb, err)
+			t.X, t.Y = append(t.X, trial.X), append(t.Y, f(trial.X)+h.noise*r.NormFloat64())
+			require.NoError(tb, o.Tell(trial.ID, t.Y[len(t.Y)-1]))
+		}
+		h.tasks[i] = t
+	}
 }
 
 // priors returns what the default learns, and what it does with a change.
@@ -93,7 +109,7 @@ func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) floa
 	s, err := cmbo.UnitCube(dim)
 	require.NoError(tb, err)
 	past := len(fs) - 1
-	h := pastProblem{space: s, tasks: make([]cmbo.Task, past), target: fs[past], noise: noise}
+	h := pastProblem{space: s, tasks: make([]cmbo.Task, past), past: fs[:past], target: fs[past], noise: noise}
 	for i := range h.tasks {
 		t := &h.tasks[i]
 		t.ID = string(rune('a' + i))

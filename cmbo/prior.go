@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -54,6 +55,17 @@ func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Pr
 		p.told = append(p.told, told{id: t.ID, x: points.First(t.X, len(t.Z)-t.Failed), context: t.Context})
 	}
 	return p
+}
+
+// derive learns from what was told what is not stored.
+func (p *Prior) derive() {
+	p.curves = p.learnCurves()
+	var depths []float64
+	for _, t := range p.told {
+		y, _ := p.config.sense().Apply(t.y, nil)
+		depths = append(depths, scaling.Raised(y)...)
+	}
+	p.learned.SetRaised(depths)
 }
 
 // lazyDigest is the digest of a prior, computed when it is first asked for.

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"flag"
 	"math"
@@ -144,7 +145,7 @@ func warns(t cmbo.Transfer) bool {
 	return t.Verdict == cmbo.TransferMisleads || t.Verdict == cmbo.TransferReversed
 }
 
-var divisions = flag.Int("divisions", 0, "divisions of each table of TestPredictCoverage; 0 stands for one of a few tables")
+var divisions = flag.Int("divisions", 0, "divisions of each table of TestPredictCoverage; 0 stands for three of a few tables")
 
 // TestPredictCoverage: what 90 % intervals hold away from where a run asks, of which the
 // doc comment of Optimizer.Predict gives the range, and those of a run without a prior.
@@ -156,15 +157,15 @@ func TestPredictCoverage(t *testing.T) {
 		"tst_svm": 0.8, "openml_rf": 0.8, "openml_adaboost": 0.8, "yahpo_lcbench": 0.8, "yahpo_rpart": 0.8, "ecml_adaboost": 0.8,
 		"gauntlet/nodejs": 0.8, "gauntlet/x264-size": 0.8, "gauntlet/aryl-amination": 0.8, "gauntlet/deeparch": 0.8,
 		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.8,
-		// These were not; a third of the last one's values lie hundreds of times as far below the best as the others.
-		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.45,
+		// These were not, but for the last one: a third of its values lie hundreds of times as far below the best as the others.
+		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.8,
 	} {
 		if *divisions == 0 && !slices.Contains(few, name) {
 			continue
 		}
 		t.Run(name, func(t *testing.T) {
 			var with, without count
-			for division := range max(*divisions, 1) {
+			for division := range cmp.Or(*divisions, 3) {
 				eachTarget(t, name, "", division, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
 					add := func(c *count, opts ...cmbo.Option) {
 						o, err := cmbo.New(space, opts...)

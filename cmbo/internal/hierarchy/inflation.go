@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -105,14 +106,30 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	return low, nil
 }
 
+// SetRaised says, before the model is shared, how far below the knees of their tasks the values lie that were raised: see
+// [scaling.Raised].
+func (m *Model) SetRaised(depths []float64) {
+	slices.Sort(depths)
+	m.raised = depths
+}
+
 // Ends returns the ends of the 90 % interval of what Predict predicts with a mean and a deviation, as
 // far apart from other values as these are told. Below the knee the deviation is inflated, wholly from
-// Near below on, and the lower end is lower by what the depth says.
+// Near below on, and the lower end is lower by what the depth says. Where more than a twentieth of what is predicted lies
+// where the past's values are raised to, which does not say how low they were, it is among these that the end is.
 func (r *Run) Ends(mean, sd float64) (low, high float64) {
-	lower := 0.0
-	if r.low.Near > 0 {
-		below := min(mean-r.low.Knee, 0)
-		sd, lower = sd*(1+(r.Model.inflation-1)*min(-below/r.low.Near, 1)), (r.Model.depth-1)*below
+	of, m := r.low, r.Model
+	if of.Near == 0 {
+		return mean - special.Z90*sd, mean + special.Z90*sd
 	}
-	return r.low.Back(mean + lower - special.Z90*sd), r.low.Back(mean + special.Z90*sd)
+	below := min(mean-of.Knee, 0)
+	sd *= 1 + (m.inflation-1)*min(-below/of.Near, 1)
+	lower := mean + (m.depth-1)*below
+	low, high = of.Back(lower-special.Z90*sd), of.Back(mean+special.Z90*sd)
+	const tail = 0.05
+	if p := special.NormCDF((of.Knee - scaling.RaisedFrom*of.Near - lower) / sd); p > tail && m.raised != nil {
+		depth := m.raised[int((1-tail/p)*float64(len(m.raised)))]
+		low = min(low, max(of.Knee-depth*of.Near, -points.MaxValue)) // which no value is below
+	}
+	return low, high
 }

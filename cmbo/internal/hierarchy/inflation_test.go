@@ -127,6 +127,29 @@ func TestEnds(t *testing.T) {
 		require.InDelta(t, r.low.Back(knee+(tt.lower-special.Z90*tt.inflated)*near), low, 1e-9*near, tt)
 		require.InDelta(t, r.low.Back(knee+(tt.mean+special.Z90*tt.inflated)*near), high, 1e-12*near, tt)
 	}
+	// With some of a normal distribution where values were raised to, the twentieth that lies lowest is so much of these.
+	m.depth = 1
+	m.SetRaised([]float64{50, 6, 4, 10})
+	limit := math.Log(4)
+	for _, tt := range []struct{ sds, lower float64 }{
+		{2, 0}, {1.65, 0}, {1.64, 4}, {1.5, 6}, {1.29, 6}, {1.28, 10}, {0.85, 10}, {0.84, 50}, {0, 50}, {-9, 50},
+	} { // Φ(−z) is .05, .1 and .2 at 1.6449, 1.2816 and .8416: 1 − .05/Φ is 0, 1/2 and 3/4
+		mean, sd := -limit+tt.sds*0.3, 0.3
+		inflated := sd
+		if mean < 0 {
+			inflated = sd / (1 + 2*min(-mean, 1)) // which Ends undoes
+		}
+		low, high := r.Ends(knee+mean*near, inflated*near)
+		want := r.low.Back(knee + (mean-special.Z90*sd)*near)
+		if tt.lower > 0 {
+			want = min(want, knee-tt.lower*near)
+		}
+		require.InDelta(t, want, low, 1e-9*near, tt)
+		require.InDelta(t, r.low.Back(knee+(mean+special.Z90*sd)*near), high, 1e-9*near, tt)
+	}
+	m.SetRaised([]float64{math.Inf(1)})
+	low, _ = r.Ends(knee-2*near, 0.1*near)
+	require.Equal(t, -points.MaxValue, low)
 }
 
 // TestInflationBounds: depth and inflation lie from 1 to what any past is believed, and few values say

@@ -23,12 +23,13 @@ type Model struct {
 	values    int     // told of tasks
 	common    float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine    affinePrior
-	near      float64  // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
-	inflation float64  // of the deviations of predictions of low values: see Inflate
-	depth     float64  // how many times as far below the knee they lie as they are predicted: likewise
-	settings  Settings // that it was learned with
-	related   *related // what descriptors say, nil where tasks have none
-	moved     *moved   // the population for a target of descriptors, nil where they say nothing
+	near      float64   // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
+	inflation float64   // of the deviations of predictions of low values: see Inflate
+	depth     float64   // how many times as far below the knee they lie as they are predicted: likewise
+	raised    []float64 // how far below the knee values lie that were raised, in rising order, nil for none: see Ends
+	settings  Settings  // that it was learned with
+	related   *related  // what descriptors say, nil where tasks have none
+	moved     *moved    // the population for a target of descriptors, nil where they say nothing
 }
 
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.

@@ -80,6 +80,22 @@ func LowOfTask(y []float64) ([]float64, Low) {
 	return y, LowOf(y, nearWidths)
 }
 
+// Raised returns how far below the knee the values of a task lie that RaiseLow raises, in Near, but for penalties.
+func Raised(y []float64) (depths []float64) {
+	raised, l := LowOfTask(y)
+	if l.Near == 0 {
+		return nil
+	}
+	sorted := slices.Sorted(slices.Values(y))
+	least := sorted[penalties(sorted, 0)]
+	for i, v := range y {
+		if v < raised[i] && v >= least {
+			depths = append(depths, (l.Knee-v)/l.Near)
+		}
+	}
+	return depths
+}
+
 // A Low makes differences between low values smaller: one d·Near below Knee comes to lie
 // Near·ln(1 + d) below it, so that the slope falls from 1 on. A Near of 0 makes none smaller.
 type Low struct{ Knee, Near float64 }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 // Values far below the best one are raised to one limit, which does not depend on how
@@ -145,4 +146,25 @@ func TestNearOf(t *testing.T) {
 	assert.InDelta(t, 7*near, NearOf(low), 1e-10)
 	assert.Zero(t, NearOf(y[:7]), "too few to be compressed")
 	assert.Zero(t, NearOf([]float64{1, 1, 1, 1, 1, 1, 1, 1}))
+}
+
+// TestRaised: values that are raised, penalties aside, are as far below the knee as they were, in whatever unit they are.
+func TestRaised(t *testing.T) {
+	y := []float64{10, 9, 8, 7, 6, 4, -3, -10, -1e9, -1e9 - 1}
+	for _, unit := range []float64{1, 1e-3} {
+		z := make([]float64, len(y))
+		for i, v := range y {
+			z[i] = 5 + unit*v
+		}
+		raised, l := LowOfTask(z)
+		require.Greater(t, raised[7], z[7])
+		got := Raised(z)
+		require.Len(t, got, 2)
+		for i, v := range []float64{-3, -10} {
+			require.InDelta(t, (l.Knee-5)/unit-v, got[i]*l.Near/unit, 1e-6)
+			require.Greater(t, got[i], math.Exp(RaisedFrom)-1)
+		}
+	}
+	require.Empty(t, Raised(y[:5]), "none is raised")
+	require.Empty(t, Raised([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}))
 }
