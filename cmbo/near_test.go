@@ -22,6 +22,7 @@ var (
 	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
 	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
 	pastRuns     = flag.Int("past-runs", 1, "problems of each family of TestCoverageOfPastRuns")
+	pastChange   = flag.String("past-runs-change", "", "an ablation of its priors, empty for none")
 	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
@@ -146,6 +147,10 @@ func TestCoverageOfPastRuns(t *testing.T) {
 			dim := []int{3, 2, 4, 5}[seed%4]
 			h := problemOf(t, r, dim, basins(family, r, dim, 4), *nearNoise)
 			h.run(t, 30)
+			var change []cmbo.LearnOption
+			if *pastChange != "" {
+				change = append(change, cmbo.WithAblation(*pastChange))
+			}
 			h.regret(t, seed, 16, func(n int, o *cmbo.Optimizer) {
 				if n < 16 {
 					return
@@ -159,7 +164,7 @@ func TestCoverageOfPastRuns(t *testing.T) {
 						in++
 					}
 				}
-			}, cmbo.WithPrior(learn(t, h.space, h.tasks)))
+			}, cmbo.WithPrior(learn(t, h.space, h.tasks, change...)))
 		}
 		t.Logf("%s: after 16 values 90 %% intervals hold %.3f of random rows", family, float64(in)/float64(all))
 		held, of = held+in, of+all

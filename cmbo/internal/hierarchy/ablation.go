@@ -29,6 +29,7 @@ var Ablations = []Ablation{
 	{"no-first-transfer", "a first value in another unit than the past's counts without transfer, too", func(s *Settings) { s.FirstTransfers = false }},
 	{"no-reversal", "large is never small", func(s *Settings) { s.Reversed = 0 }},
 	{"no-compression", "low values, of past tasks and of a run, are as far apart as they were", func(s *Settings) { s.Compress = false }},
+	{"no-low-ends", "intervals take values that were raised for just so low", func(s *Settings) { s.LowEnds = false }},
 	{"free-lengths", "lengths of the base process are three times as free to differ from the template's", func(s *Settings) { s.LengthSD *= 3 }},
 	{"held-lengths", "they are half as free", func(s *Settings) { s.LengthSD /= 2 }},
 	{"half-shrinkage", "the population's covariance is drawn half to the base process's", func(s *Settings) { s.Shrink = 0.5 }},

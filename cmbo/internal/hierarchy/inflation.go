@@ -127,7 +127,7 @@ func (r *Run) Ends(mean, sd float64) (low, high float64) {
 	lower := mean + (m.depth-1)*below
 	low, high = of.Back(lower-special.Z90*sd), of.Back(mean+special.Z90*sd)
 	const tail = 0.05
-	if p := special.NormCDF((of.Knee - scaling.RaisedFrom*of.Near - lower) / sd); p > tail && m.raised != nil {
+	if p := special.NormCDF((of.Knee - scaling.RaisedFrom*of.Near - lower) / sd); p > tail && r.s.LowEnds && m.raised != nil {
 		depth := m.raised[int((1-tail/p)*float64(len(m.raised)))]
 		low = min(low, max(of.Knee-depth*of.Near, -points.MaxValue)) // which no value is below
 	}
