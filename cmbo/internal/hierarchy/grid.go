@@ -158,9 +158,9 @@ func (g *grid) weights(s *located, i int, l *locator) error {
 	for a, r := range idx {
 		l.near[a] = l.row[r]
 	}
-	var err error
+	mean, err := l.sub.Trace()/float64(len(idx)), error(nil)
 	for share := range linalg.Jitters(gaussian.MaxJitter) {
-		s.jitter[i] = share * variance
+		s.jitter[i] = share * mean
 		if err = l.chol.FactorizeShift(&l.sub, s.jitter[i]); err != nil {
 			continue
 		}
@@ -173,7 +173,7 @@ func (g *grid) weights(s *located, i int, l *locator) error {
 }
 
 // maxWeights is what the squares of a point's weights add up to, at most: how far covariances on the grid are from those of
-// a process, by rounding, is multiplied by as much. With jitter j and variance v they add up to v/4j at most.
+// a process, by rounding, is multiplied by as much. With jitter j and variance v of the point they add up to v/4j at most.
 const maxWeights = 1e4
 
 // nearest sets idx to the indices of the largest entries of row, ascending, the first of equals;
