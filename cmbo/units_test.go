@@ -57,6 +57,7 @@ func TestUnitOfValues(t *testing.T) {
 // TestUnitOfNoise: nor does it where noise variances are given, those of tasks and of first values that show no scale
 // among them, or where a policy gives such tasks a value in the middle.
 func TestUnitOfNoise(t *testing.T) {
+	testutil.SkipRace(t, "TestUnitOfValues has its goroutines")
 	s, _ := grid(t, 7)
 	f := bump([]float64{0.3, 0.3})
 	for _, policy := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.Copula} {

@@ -172,8 +172,9 @@ func (g *grid) weights(s *located, i int, l *locator) error {
 	return err
 }
 
-// maxWeights is what the squares of a point's weights add up to, at most: how far covariances on the grid are from those of
-// a process, by rounding, is multiplied by as much. With jitter j and variance v of the point they add up to v/4j at most.
+// maxWeights is what the squares of a point's weights add up to, at most. By as much is multiplied what covariances on the
+// grid lack, by rounding and by jitters of 1e-10, of those of a process: to 1e-6, a hundredth of the least noise of a base
+// process. With jitter j and variance v of the point they add up to v/4j at most.
 const maxWeights = 1e4
 
 // nearest sets idx to the indices of the largest entries of row, ascending, the first of equals;
