@@ -24,6 +24,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -196,6 +197,7 @@ func TestConstraintThatHolds(t *testing.T) {
 
 // The order in which outputs are declared and told changes nothing.
 func TestOutputsPermuted(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
 	s, target, kinds := outputKinds(t)
 	for name, opts := range kinds {
 		a := WithOutput("seconds", AtMost(quantile(target.Outputs["seconds"], 0.4)))

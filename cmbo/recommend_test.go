@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // The gain of one value more is the mean over what that value may be: a point behind the best may pass it, and the
@@ -311,6 +312,7 @@ func TestRecommendRegret(t *testing.T) {
 
 // Where points are measured again the intervals of what is recommended hold the truth, ten times as noisy as the past.
 func TestRecommendRepeats(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))
 	require.NoError(t, err)

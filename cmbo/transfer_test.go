@@ -337,6 +337,7 @@ func TestCalibrationInWords(t *testing.T) {
 // ranges and more, or another scale tells, is told so, and the past does not mislead it; one in the past's units, whose values may
 // differ by less, is not.
 func TestTransferInOtherUnits(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
 	space, _ := grid(t, 9)
 	past, f := kinds(8, 20) // values between 50 and 60
 	prior := learn(t, space, past)
