@@ -152,17 +152,9 @@ func TestCoverageOfPastRuns(t *testing.T) {
 				change = append(change, cmbo.WithAblation(*pastChange))
 			}
 			h.regret(t, seed, 16, func(n int, o *cmbo.Optimizer) {
-				if n < 16 {
-					return
-				}
-				at, err := h.space.Sample(100, h.rows)
-				require.NoError(t, err)
-				for _, x := range at {
-					mean, sd, err := o.Predict(x)
-					require.NoError(t, err)
-					if all++; math.Abs(h.target(x)-mean) <= 1.645*sd {
-						in++
-					}
+				if n == 16 {
+					in += h.held(t, o, 100)
+					all += 100
 				}
 			}, cmbo.WithPrior(learn(t, h.space, h.tasks, change...)))
 		}

@@ -136,6 +136,20 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 	return -best
 }
 
+// held returns how many of so many random rows have values that 90 % intervals hold.
+func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int) {
+	at, err := h.space.Sample(rows, h.rows)
+	require.NoError(tb, err)
+	for _, x := range at {
+		mean, sd, err := o.Predict(x)
+		require.NoError(tb, err)
+		if math.Abs(h.target(x)-mean) <= 1.645*sd {
+			held++
+		}
+	}
+	return held
+}
+
 // TestOwnLengthsOfRuns: in spaces without a list, runs whose process beside the past has lengths of their own, from the
 // fifteenth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
 // their intervals hold as much.
@@ -157,15 +171,8 @@ func TestOwnLengthsOfRuns(t *testing.T) {
 					if n != 30 {
 						return
 					}
-					at, err := h.space.Sample(50, h.rows)
-					require.NoError(t, err)
-					for _, x := range at {
-						mean, sd, err := o.Predict(x)
-						require.NoError(t, err)
-						if of[arm]++; math.Abs(h.target(x)-mean) <= 1.645*sd {
-							held[arm]++
-						}
-					}
+					held[arm] += h.held(t, o, 50)
+					of[arm] += 50
 				}, cmbo.WithPrior(p))
 				if log := math.Log10(max(regret, 1e-6)); arm == 0 {
 					own = append(own, log)

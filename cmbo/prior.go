@@ -89,8 +89,8 @@ type LearnReport struct {
 	// Shrinkage is by how much the population's moments are shrunk from what EM found to those of a process of which
 	// Common is common to all: 12/(12 + n) for n tasks, since few show little of how tasks differ; 0 where Common is.
 	Shrinkage float64
-	// Smooth reports whether the tasks are learned from as smooth functions, by a Matérn-5/2 kernel, and not by Matérn-3/2:
-	// the likelier one, in a space without a list of candidates and a kernel of [WithKernel].
+	// Smooth reports whether the tasks are learned from as smooth functions, by a Matérn-5/2 kernel and not by Matérn-3/2. In
+	// a space without a list of candidates, and without [WithKernel], it is the likelier one.
 	Smooth bool
 }
 
