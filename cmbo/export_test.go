@@ -47,6 +47,9 @@ var Climbs = &climbs
 // MayBeExact says whether a run without a past looks for noise that is next to none.
 var MayBeExact = &mayBeExact
 
+// Coordinates says which lengths of models are one.
+var Coordinates = &coordinates
+
 // ViewShares are the views that a run without a past chooses from.
 var ViewShares = &viewShares
 

@@ -32,6 +32,7 @@ func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 // hierarchySettings are the settings of a model of points of a space.
 func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(s.Dim())
+	o.Coordinates = coordinates(s)
 	if s.Finite() { // on a list the evidence does not foretell which kernel has less regret
 		o.Kernels = o.Kernels[:1]
 	}

@@ -164,6 +164,9 @@ var viewShares = []float64{1, 0.25}
 // mayBeExact has it look for noise that is next to none, where points come ever nearer to each other.
 var mayBeExact = true
 
+// coordinates says which lengths of models are one.
+var coordinates = gp.Coordinates
+
 // model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if it is bound.
 func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	if c.surrogate != nil {
@@ -188,7 +191,7 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 		shares = viewShares
 	}
 	exact := mayBeExact && !space.Finite()
-	return plainRun{gp.NewPlain(space.Dim(), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact, c.seed)}, nil
+	return plainRun{gp.NewPlain(coordinates(space), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact, c.seed)}, nil
 }
 
 // everywhere returns the candidates of a finite or listed space in the unit cube, of another n points spread over it.

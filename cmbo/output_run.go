@@ -80,12 +80,12 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 }
 
 // begin makes the model.
-func (m *outputModel) begin(ctx context.Context, c *runConfig, dim int) error {
+func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space) error {
 	if m.past == nil {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{gp.NewPlain(dim, c.kernel, math.NaN(), scale, nil, false, c.seed)}}
+		m.model = consulted{plainRun{gp.NewPlain(coordinates(s), c.kernel, math.NaN(), scale, nil, false, c.seed)}}
 		return nil
 	}
 	past, err := m.past.model.At(ctx, c.context)
@@ -124,7 +124,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
-		if err := m.begin(ctx, &o.config, o.space.Dim()); err != nil {
+		if err := m.begin(ctx, &o.config, o.space); err != nil {
 			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
 		}
 	}

@@ -26,6 +26,10 @@ type FitOptions struct {
 	// kernel.Kernel, instead of Priors by kind. A kernel that kernel.Describe does not know needs it.
 	Params []LogNormal
 
+	// Tied, if not nil, has parameters of the kernel share a value: of each the number of the value that it takes, from 0 on,
+	// each number for the first time after all that are smaller. A value has the prior of the first parameter that takes it.
+	Tied []int
+
 	// Starts is the number of searches: one from the centre of the priors, the others from seeded draws. Default 3.
 	Starts int
 
@@ -63,7 +67,9 @@ type Fitter struct {
 	ctx    context.Context
 	kernel kernel.Kernel
 	noise  float64
-	fixed  bool // noise
+	fixed  bool      // noise
+	tied   []int     // of each parameter of the kernel the number of the value searched
+	params []float64 // of the kernel
 	prior  []LogNormal
 	lo, hi []float64
 	x0     []float64
@@ -137,11 +143,10 @@ func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *lin
 		f.log, f.next = nil, 0
 		return res, nil
 	}
-	np := k.NumParams()
-	res.Kernel, _ = k.WithParams(f.best[:np]) // which the search has evaluated
-	if !f.fixed {
-		p := f.prior[np]
-		res.Noise = min(max(math.Exp(f.best[np]), p.Min), p.Max)
+	res.Kernel, _ = k.WithParams(f.expand(f.best)) // which the search has evaluated
+	if last := len(f.prior) - 1; !f.fixed {
+		p := f.prior[last]
+		res.Noise = min(max(math.Exp(f.best[last]), p.Min), p.Max)
 	}
 	res.LogMarginal = res.LogPosterior - f.logPrior(f.best)
 	if o.Evidence {
@@ -267,6 +272,25 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	if len(f.prior) != np {
 		return fmt.Errorf("gaussian: %s: the parameters of %T need priors in Params: %w", op, k, ErrArgument)
 	}
+	f.params, f.tied = f64.Grow(f.params, np), append(f.tied[:0], o.Tied...)
+	if o.Tied == nil {
+		for i := range np {
+			f.tied = append(f.tied, i)
+		}
+	} else if err := fault.Len(op, "Tied", len(o.Tied), np); err != nil {
+		return err
+	}
+	searched := 0
+	for i, at := range f.tied {
+		if at < 0 || at > searched {
+			return fmt.Errorf("gaussian: %s: Tied has %d for parameter %d where 0 to %d may stand: %w", op, at, i, searched, ErrArgument)
+		}
+		if at == searched {
+			f.prior[searched] = f.prior[i]
+			searched++
+		}
+	}
+	f.prior = f.prior[:searched]
 	f.fixed = o.FixNoise
 	if !f.fixed {
 		f.prior = append(f.prior, o.Priors.Noise)
@@ -275,7 +299,7 @@ func (f *Fitter) setup(op string, k kernel.Kernel, noise float64, dim int, o *Fi
 	f.lo, f.hi, f.x0, f.grad = f64.Grow(f.lo, n), f64.Grow(f.hi, n), f64.Grow(f.x0, n), f64.Grow(f.grad, np+1)
 	for i, p := range f.prior {
 		what := "parameter " + strconv.Itoa(i)
-		if i == np {
+		if i == searched {
 			what = "noise"
 		}
 		if err := p.check(op, what); err != nil {
@@ -332,14 +356,13 @@ func (f *Fitter) objective(x, grad []float64) float64 {
 
 // evaluate computes the objective.
 func (f *Fitter) evaluate(x, grad []float64) float64 {
-	np := len(f.grad) - 1
-	k, err := f.kernel.WithParams(x[:np])
+	k, err := f.kernel.WithParams(f.expand(x))
 	if err != nil {
 		return math.NaN()
 	}
 	noise := f.noise
 	if !f.fixed {
-		noise = math.Exp(x[np])
+		noise = math.Exp(x[len(x)-1])
 	}
 	v, err := f.like.Eval(k, noise, f.grad)
 	if err != nil {
@@ -349,9 +372,23 @@ func (f *Fitter) evaluate(x, grad []float64) float64 {
 	for i, p := range f.prior {
 		z := (x[i] - p.Mean) / p.SD
 		v += 0.5 * z * z
-		grad[i] = z/p.SD - f.grad[i]
+		grad[i] = z / p.SD
+	}
+	for i, at := range f.tied {
+		grad[at] -= f.grad[i]
+	}
+	if !f.fixed {
+		grad[len(x)-1] -= f.grad[len(f.tied)]
 	}
 	return v
+}
+
+// expand returns the parameters of the kernel by the values searched.
+func (f *Fitter) expand(x []float64) []float64 {
+	for i, at := range f.tied {
+		f.params[i] = x[at]
+	}
+	return f.params
 }
 
 // logPrior returns the log prior up to a constant.

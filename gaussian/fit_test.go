@@ -110,6 +110,50 @@ func TestFitterFindsMaximum(t *testing.T) {
 	}
 }
 
+// TestFitterTied: parameters that share a value are searched as one, with one prior and one share in the evidence: lengths that
+// are all one find what the isotropic kernel does, and those of a coordinate that stands twice what its own does, times √2.
+func TestFitterTied(t *testing.T) {
+	x, y := fitData(t, 30, 3)
+	fit := func(k kernel.Kernel, x *linalg.Dense, o FitOptions) FitResult {
+		o.Evidence, o.Priors = true, DefaultPriors(3)
+		var f Fitter
+		r, err := f.Fit(context.Background(), k, 0.1, x, y, nil, &o)
+		require.NoError(t, err)
+		return r
+	}
+	one, all := fit(kernel.Scale(1, kernel.Matern32(1)), x, FitOptions{}), kernel.Scale(1, kernel.Matern32(1, 1, 1))
+	for _, fixed := range []bool{false, true} {
+		one := fit(kernel.Scale(1, kernel.Matern32(1)), x, FitOptions{FixNoise: fixed})
+		tied := fit(all, x, FitOptions{Tied: []int{0, 1, 1, 1}, FixNoise: fixed})
+		require.InDelta(t, one.LogPosterior, tied.LogPosterior, 1e-6)
+		require.InDelta(t, one.Evidence, tied.Evidence, 1e-4)
+		require.InDelta(t, one.Noise, tied.Noise, 1e-3)
+		th, of := tied.Kernel.AppendParams(nil), one.Kernel.AppendParams(nil)
+		require.InDeltaSlice(t, []float64{of[0], of[1], of[1], of[1]}, th, 1e-3)
+	}
+	free := fit(all, x, FitOptions{})
+	require.Equal(t, free, fit(all, x, FitOptions{Tied: []int{0, 1, 2, 3}}))
+	require.Greater(t, math.Abs(free.Evidence-one.Evidence), 0.1)
+	// Bounds and priors are those of the first parameter of each value.
+	priors := []LogNormal{{Mean: 0, SD: 1, Min: 0.5, Max: 2}, {Mean: 0, SD: 1, Min: 0.1, Max: 0.2}, {Mean: 0, SD: 1, Min: 5, Max: 9}, {Mean: 0, SD: 1, Min: 3, Max: 4}}
+	th := fit(all, x, FitOptions{Params: priors, Tied: []int{0, 1, 2, 1}}).Kernel.AppendParams(nil)
+	require.Equal(t, th[1], th[3])
+	require.LessOrEqual(t, math.Exp(th[1]), 0.2*(1+1e-14))
+	require.GreaterOrEqual(t, math.Exp(th[2]), 5*(1-1e-14))
+
+	twice := linalg.NewDense(30, 4, nil)
+	for i := range 30 {
+		copy(twice.Row(i), append(slices.Clone(x.Row(i)), x.Row(i)[2]))
+	}
+	doubled := fit(kernel.Scale(1, kernel.Matern32(1, 1, 1, 1)), twice, FitOptions{Tied: []int{0, 1, 2, 3, 3}})
+	shifted := []LogNormal{DefaultPriors(3).Variance, DefaultPriors(3).LengthScale, DefaultPriors(3).LengthScale, DefaultPriors(3).LengthScale}
+	shifted[3].Mean -= math.Ln2 / 2
+	shifted[3].Min, shifted[3].Max = shifted[3].Min/math.Sqrt2, shifted[3].Max/math.Sqrt2
+	single := fit(all, x, FitOptions{Params: shifted})
+	require.InDelta(t, single.LogPosterior, doubled.LogPosterior, 1e-6)
+	require.InDelta(t, single.Evidence, doubled.Evidence, 1e-4)
+}
+
 // TestFitterStopsOnKnownGround compares fits whose searches end on the way to a
 // maximum found before with fits whose searches all run to their ends: the same
 // maximum, from fewer evaluations. Few and noisy values make for several maxima.
@@ -335,6 +379,9 @@ func TestFitterErrors(t *testing.T) {
 		"infinite bound":  {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = math.Inf(1) }))), ErrArgument},
 		"negative starts": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Starts: -1})), ErrArgument},
 		"Params":          {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Params: make([]LogNormal, 1)})), ErrDimension},
+		"Tied":            {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0}})), ErrDimension},
+		"Tied leaves out": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0, 2}})), ErrArgument},
+		"Tied below":      {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{-1, 0}})), ErrArgument},
 		"no Params":       {second(f.Fit(ctx, foreign{1}, 0, x, y, nil, nil)), ErrArgument},
 		"no parameters":   {second(f.Fit(ctx, level(1), 0, x, y, nil, nil)), nil},
 	} {

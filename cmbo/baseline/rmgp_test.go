@@ -29,7 +29,7 @@ func gapsOracle(r *gapRun, d cmbo.Data, first int) (w []float64, nu float64) {
 			continue
 		}
 		p := firstOf(d, n, 0)
-		fits := gp.Fits{Template: r.fits.Template, Noise: math.NaN(), Seed: r.target.seed}
+		fits := gp.Fits{Forms: r.fits.Forms, Noise: math.NaN(), Seed: r.target.seed}
 		h, err := fits.At(ctx, n, func(count int) (*linalg.Dense, []float64, []float64, error) {
 			return points.First(p.X, count), cmbo.ZScore.Apply(p.Raw[:count]), p.NoiseVariance[:count], nil
 		})

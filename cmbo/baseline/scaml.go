@@ -80,7 +80,7 @@ func (r *scamlRun) paramsAt(ctx context.Context, n int) (scamlParams, error) {
 	if err != nil {
 		return scamlParams{}, err
 	}
-	o := newScamlObjective(r.fits.Template, r.tasks, x, z, noise)
+	o := newScamlObjective(r.fits.Forms[0].Kernel, r.tasks, x, z, noise)
 	p, err := o.fit(ctx, rng.Stream(r.seed, "baseline scaml", uint64(count)).Uint64())
 	if err == nil {
 		r.found[count] = p

@@ -60,7 +60,7 @@ func TestScaMLObjective(t *testing.T) {
 	_, s, d := scamlOn(t, r, n)
 	x, z, noise, err := s.first(ctx, n)
 	require.NoError(t, err)
-	o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
+	o := newScamlObjective(s.fits.Forms[0].Kernel, s.tasks, x, z, noise)
 	size := len(s.past.sources) + len(o.prior)
 	require.Equal(t, 3+4, size) // a variance, two lengths, the noise
 	for range 5 {
@@ -124,7 +124,7 @@ func TestScaMLFit(t *testing.T) {
 		_, s, _ := scamlOn(t, r, n)
 		x, z, noise, err := s.first(ctx, n)
 		require.NoError(t, err)
-		o := newScamlObjective(s.fits.Template, s.tasks, x, z, noise)
+		o := newScamlObjective(s.fits.Forms[0].Kernel, s.tasks, x, z, noise)
 		theta := append(append([]float64(nil), s.p.w...), s.p.h.Kernel.AppendParams(nil)...)
 		theta = append(theta, math.Log(s.p.h.NoiseVariance))
 		grad, other := make([]float64, len(theta)), make([]float64, len(theta))

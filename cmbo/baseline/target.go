@@ -34,11 +34,11 @@ type target struct {
 }
 
 func newTarget(dim int, seed uint64, c *config) *target {
-	fits := gp.Fits{Template: c.template(dim), Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}}
+	fits := gp.Fits{Forms: []gp.Form{{Kernel: c.template(dim)}}, Noise: math.NaN(), Seed: seed, Fitter: gp.Fitter{Priors: c.priors}}
 	if c.either && dim > 1 {
 		d := *c
 		d.ard = !c.ard
-		fits.Other = d.template(dim)
+		fits.Forms = append(fits.Forms, gp.Form{Kernel: d.template(dim)})
 	}
 	return &target{conditioned: conditioned{run: run{dim: dim, seed: seed}, post: gp.New(nil)}, y: c.y, fits: fits}
 }

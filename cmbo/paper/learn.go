@@ -104,7 +104,7 @@ func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
 		}
 		return s.condition(ctx, t, h)
 	}
-	if err := process(s, "fit prior", gp.DefaultKernel(dim, 1)); err != nil || l.posteriors == nil {
+	if err := process(s, "fit prior", gp.AtCentre(gaussian.DefaultPriors(dim), kernel.Matern32, 1)); err != nil || l.posteriors == nil {
 		return err
 	}
 	if l.fixed == nil {

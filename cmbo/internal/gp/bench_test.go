@@ -47,7 +47,7 @@ func BenchmarkRun(b *testing.B) {
 			})
 		}
 		run("fit", func() error {
-			f := Fits{Template: k, Other: kernel.Scale(1, kernel.Matern32(0.8, 0.8, 0.8, 0.8, 0.8, 0.8)), Noise: math.NaN(), Seed: 1}
+			f := Fits{Forms: []Form{{Kernel: k}, {Kernel: kernel.Scale(1, kernel.Matern32(0.8, 0.8, 0.8, 0.8, 0.8, 0.8))}}, Noise: math.NaN(), Seed: 1}
 			_, err := f.At(ctx, n, func(int) (*linalg.Dense, []float64, []float64, error) { return x, y, nil, nil })
 			return err
 		})

@@ -23,6 +23,7 @@ type Hyper struct {
 	Smooth        bool    // the kernel has a form of [Fits].Smooth
 
 	exact bool // by exactPriors
+	form  int  // its number
 }
 
 // SameKernel reports whether the kernels of h and g, of forms that their numbers of
@@ -70,6 +71,8 @@ type Fitter struct {
 	Priors func(dim int) gaussian.Priors
 	// Evidence asks for [Hyper].Evidence.
 	Evidence bool
+	// Tied are parameters of the template that share a value: see [gaussian.FitOptions].
+	Tied []int
 
 	search gaussian.Fitter
 }
@@ -83,7 +86,7 @@ func (f *Fitter) Fit(
 	ctx context.Context, template kernel.Kernel, x *linalg.Dense, y, variances []float64, given float64, seed uint64,
 ) (Hyper, error) {
 	_, dim := x.Dims()
-	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim), Evidence: f.Evidence}
+	o := gaussian.FitOptions{Seed: seed, Priors: gaussian.DefaultPriors(dim), Evidence: f.Evidence, Tied: f.Tied}
 	if f.Priors != nil {
 		o.Priors = f.Priors(dim)
 	}
@@ -150,22 +153,26 @@ func RefitCount(n int) int {
 	return n - n%every
 }
 
-// Fits finds and keeps the hyperparameters of a run, whose kernel has the form of Template. The
-// seed of a search follows from Seed and the number of observations it is made to.
+// A Form is what a kernel looks like, but for the values of its parameters.
+type Form struct {
+	Kernel kernel.Kernel
+	Tied   []int // see [Fitter]
+}
+
+// Fits finds and keeps the hyperparameters of a run. The seed of a search follows from Seed and the number of observations
+// it is made to.
 type Fits struct {
-	Template kernel.Kernel
-	// Other is another form, of another number of parameters, that is fitted too; the
-	// one of larger evidence serves, Template if they are equal. Nil for none.
-	Other kernel.Kernel
+	// Forms are those of the kernel, of which the one of larger evidence serves, the first of equal ones.
+	Forms []Form
 	// Shares are those of views that are tried with the form that serves, where all variances are to be searched; the
 	// view of larger evidence serves, the values as they are if they are equal. Nil for none.
 	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
 	// Exact has the forms fitted by priors of values that are next to exact, too, where all variances are to be searched and
-	// little noise is found, and so the one of Smooth, unless it is nil, that has as many parameters as the one that serves;
+	// little noise is found, and so the one of Smooth, unless it is nil, that stands where the one that serves stands in Forms;
 	// what has most evidence serves.
 	Exact  bool
-	Smooth []kernel.Kernel
+	Smooth []Form
 	Seed   uint64
 	Fitter Fitter
 
@@ -215,7 +222,7 @@ func (f *Fits) At(
 		x, y, variances = subset(x, y, variances, rng.Stream(f.Seed, "refit rows", uint64(count)).Perm(count)[:refitRows])
 	}
 	seed := rng.Stream(f.Seed, "refit", uint64(count)).Uint64()
-	f.Fitter.Evidence = f.Other != nil || f.Shares != nil || f.Exact
+	f.Fitter.Evidence = len(f.Forms) > 1 || f.Shares != nil || f.Exact
 	if f.doneOf != count {
 		f.done = nil
 	}
@@ -231,22 +238,22 @@ func (f *Fits) At(
 			h = o
 		}
 	}
-	for _, form := range f.forms() {
-		take(Hyper{Kernel: form})
+	for i := range f.Forms {
+		take(Hyper{form: i})
 	}
 	known := slices.ContainsFunc(variances, func(v float64) bool { return v > 0 })
 	if err == nil && math.IsNaN(f.Noise) && !known {
 		if f.Exact && h.NoiseVariance < nearlyExact {
-			for _, form := range f.forms() {
-				take(Hyper{Kernel: form, exact: true})
+			for i := range f.Forms {
+				take(Hyper{form: i, exact: true})
 			}
 			if f.Smooth != nil {
-				take(Hyper{Kernel: f.form(h.Kernel.NumParams(), true), Smooth: true, exact: true})
+				take(Hyper{form: h.form, Smooth: true, exact: true})
 			}
 		}
 		best := h
 		for _, share := range f.Shares {
-			take(Hyper{Kernel: f.form(best.Kernel.NumParams(), best.Smooth), Share: share, Smooth: best.Smooth, exact: best.exact})
+			take(Hyper{form: best.form, Share: share, Smooth: best.Smooth, exact: best.exact})
 		}
 	}
 	if err != nil {
@@ -260,7 +267,7 @@ func (f *Fits) At(
 	return h, nil
 }
 
-// search returns what the next search of a fit finds, of a form and by priors as o has them, in a view.
+// search returns what the next search of a fit finds, of the form and by priors as o has them, in a view.
 func (f *Fits) search(
 	ctx context.Context, o Hyper, view View, x *linalg.Dense, y, variances []float64, seed uint64,
 ) (Hyper, error) {
@@ -269,12 +276,17 @@ func (f *Fits) search(
 		if o.exact {
 			f.Fitter.Priors = exactPriors(view)
 		}
-		h, err := f.Fitter.Fit(ctx, o.Kernel, x, y, variances, f.Noise, seed)
+		form := f.Forms[o.form]
+		if o.Smooth {
+			form = f.Smooth[o.form]
+		}
+		f.Fitter.Tied = form.Tied
+		h, err := f.Fitter.Fit(ctx, form.Kernel, x, y, variances, f.Noise, seed)
 		f.Fitter.Priors = priors
 		if err != nil {
 			return h, err
 		}
-		h.Share, h.Smooth, h.exact = o.Share, o.Smooth, o.exact
+		h.Share, h.Smooth, h.exact, h.form = o.Share, o.Smooth, o.exact, o.form
 		f.done = append(f.done, h)
 	}
 	f.turn++
@@ -313,21 +325,4 @@ func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense,
 		return out
 	}
 	return points.Pick(x, rows), pick(y), pick(variances)
-}
-
-// forms are Template and Other.
-func (f *Fits) forms() []kernel.Kernel {
-	if f.Other == nil {
-		return []kernel.Kernel{f.Template}
-	}
-	return []kernel.Kernel{f.Template, f.Other}
-}
-
-// form returns the one of forms, or of Smooth, that has n parameters, the first if none has.
-func (f *Fits) form(n int, smooth bool) kernel.Kernel {
-	forms := f.forms()
-	if smooth {
-		forms = f.Smooth
-	}
-	return forms[max(slices.IndexFunc(forms, func(k kernel.Kernel) bool { return k.NumParams() == n }), 0)]
 }

@@ -92,7 +92,7 @@ func TestFitForeignKernel(t *testing.T) {
 // from that number, and Keep forgets those to others.
 func TestFits(t *testing.T) {
 	s := newSample(t, 27, 1)
-	f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.7)), Noise: math.NaN(), Seed: 9}
+	f := Fits{Forms: []Form{{Kernel: kernel.Scale(1, kernel.Matern32(0.7))}}, Noise: math.NaN(), Seed: 9}
 	var asked []int
 	at := func(f *Fits, n int) Hyper {
 		h, err := f.At(ctx, n, func(count int) (*linalg.Dense, []float64, []float64, error) {
@@ -112,7 +112,7 @@ func TestFits(t *testing.T) {
 	at(&f, 23)
 	at(&f, 27)
 	assert.Equal(t, []int{20, 25, 25}, asked)
-	other := Fits{Template: f.Template, Noise: math.NaN(), Seed: 9}
+	other := Fits{Forms: f.Forms, Noise: math.NaN(), Seed: 9}
 	assert.Equal(t, first, at(&other, 22), "the search depends on what was asked before")
 }
 
@@ -149,14 +149,13 @@ func TestFormByEvidence(t *testing.T) {
 				var chol linalg.Cholesky
 				require.NoError(t, chol.Factorize(&gram))
 				chol.Lower().MulVecTo(y, slices.Clone(y))
-				f := Fits{Template: one, Other: all, Noise: math.NaN(), Seed: 4}
+				f := Fits{Forms: []Form{{Kernel: one}, {Kernel: all}}, Noise: math.NaN(), Seed: 4}
 				data := func(int) (*linalg.Dense, []float64, []float64, error) { return x, y, nil, nil }
 				h, err := f.At(ctx, n, data)
 				require.NoError(t, err)
 				if got := h.Kernel.NumParams(); got == tt.want {
 					right++
 				}
-				require.Equal(t, h.Kernel.NumParams(), f.form(h.Kernel.NumParams(), false).NumParams())
 			}
 			assert.GreaterOrEqual(t, right, 4)
 		})

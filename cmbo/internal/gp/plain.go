@@ -20,6 +20,8 @@ import (
 type Plain struct {
 	scale Scaling
 	fits  Fits
+	// What parameters are of, by their number: of a rough kernel or of a smooth one.
+	rough, smooth []kernel.Kernel
 
 	count  int       // observations the parameters were fitted to, -1 for none
 	params []float64 // see Fitted
@@ -37,27 +39,19 @@ type Scaling func(y, noise []float64) (scaled, variances []float64)
 // smoothMark is what parameters of a smooth kernel have added to the share of their view, which is at most 1.
 const smoothMark = 2
 
-// DefaultKernel returns a scaled Matérn-3/2 with n lengthscales for points in dim coordinates, at
-// the centres of the hyperparameters' priors.
-func DefaultKernel(dim, n int) kernel.Kernel {
-	return AtCentre(gaussian.DefaultPriors(dim), kernel.Matern32, n)
-}
-
-// NewPlain returns the model of a run whose points have dim coordinates. template is the kernel whose parameters are
-// fitted, nil for the default, Matérn-3/2 with one lengthscale for all coordinates or one for each as the evidence has
-// it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
+// NewPlain returns the model of a run of points with those coordinates. template is the kernel whose parameters are fitted, nil for the default,
+// Matérn-3/2 with one lengthscale for each parameter, or with one for all numbers and one for all choices, as the evidence
+// has it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
 // and as one of the views of shares shows them; exact has it look for noise that is next to none, by the default
 // with Matérn-5/2, too.
-func NewPlain(dim int, template kernel.Kernel, noise float64, scale Scaling, shares []float64, exact bool, seed uint64) *Plain {
-	fits := Fits{Template: template, Noise: noise, Seed: seed, Shares: shares, Exact: exact}
+func NewPlain(coordinates []Coordinate, template kernel.Kernel, noise float64, scale Scaling, shares []float64, exact bool, seed uint64) *Plain {
+	g := &Plain{scale: scale, count: -1, rough: []kernel.Kernel{template}}
+	g.fits = Fits{Forms: []Form{{Kernel: template}}, Noise: noise, Seed: seed, Shares: shares, Exact: exact}
 	if template == nil {
-		p := gaussian.DefaultPriors(dim)
-		fits.Template, fits.Smooth = DefaultKernel(dim, 1), []kernel.Kernel{AtCentre(p, kernel.Matern52, 1)}
-		if dim > 1 {
-			fits.Other, fits.Smooth = DefaultKernel(dim, dim), append(fits.Smooth, AtCentre(p, kernel.Matern52, dim))
-		}
+		g.fits.Forms, g.rough = forms(coordinates, kernel.Matern32)
+		g.fits.Smooth, g.smooth = forms(coordinates, kernel.Matern52)
 	}
-	return &Plain{scale: scale, fits: fits, count: -1}
+	return g
 }
 
 // Fit conditions the process on the data, after a fit of its hyperparameters where one is due. A fit depends on the
@@ -120,16 +114,21 @@ func (g *Plain) split(params []float64) (form kernel.Kernel, ofKernel []float64,
 	n := len(params) - 1
 	if n > 1 {
 		share = params[n]
-		smooth := g.fits.Smooth != nil && share >= smoothMark
+		smooth, kernels := g.smooth != nil && share >= smoothMark, g.rough
 		if smooth {
-			share -= smoothMark
+			share, kernels = share-smoothMark, g.smooth
 		}
-		form = g.fits.form(n-1, smooth)
+		form = withParams(kernels, n-1)
 		if (smooth && share == 0 || slices.Contains(g.fits.Shares, share)) && form.NumParams() == n-1 {
 			return form, params[:n-1], params[n-1], share
 		}
 	}
-	return g.fits.form(n, false), params[:n], params[n], 0
+	return withParams(g.rough, n), params[:n], params[n], 0
+}
+
+// withParams returns the first of the kernels that has n parameters, or else the first.
+func withParams(kernels []kernel.Kernel, n int) kernel.Kernel {
+	return kernels[max(slices.IndexFunc(kernels, func(k kernel.Kernel) bool { return k.NumParams() == n }), 0)]
 }
 
 // Predict writes the posterior at the rows of x.

@@ -18,7 +18,7 @@ import (
 // TestCheckFitted: parameters are those of one of the forms that a fit chooses from,
 // and of a noise variance.
 func TestCheckFitted(t *testing.T) {
-	g := NewPlain(3, nil, math.NaN(), nil, nil, false, 1)
+	g := NewPlain(Numbers(3), nil, math.NaN(), nil, nil, false, 1)
 	for n := range 8 {
 		err := g.CheckFitted(make([]float64, n))
 		if n == 3 || n == 5 { // the variance, one lengthscale or three, and the noise
@@ -33,11 +33,52 @@ func TestCheckFitted(t *testing.T) {
 	}
 }
 
+// TestForms: numbers have one length, or one each. Beside choices they have one, and these another, or each parameter has one,
+// however many coordinates it has. Parameters of kernels with one length, and with one for each coordinate, are read anyway.
+func TestForms(t *testing.T) {
+	number, two, three, onOff := space.Float("x", 0, 1), space.Int("n", 1, 9), space.Categorical("c", "a", "b", "c"), space.Bool("b")
+	for name, c := range map[string]struct {
+		params []space.Param
+		tied   [][]int // nil for one length
+	}{
+		"number":            {[]space.Param{number}, [][]int{nil}},
+		"numbers":           {[]space.Param{number, two}, [][]int{nil, {0, 1, 2}}},
+		"choice":            {[]space.Param{three}, [][]int{nil}},
+		"choices":           {[]space.Param{onOff, three}, [][]int{nil, {0, 1, 2, 2, 2}}},
+		"number and choice": {[]space.Param{number, three}, [][]int{{0, 1, 2, 2, 2}}},
+		"number and switch": {[]space.Param{number, onOff}, [][]int{{0, 1, 2}}},
+		"choice first":      {[]space.Param{three, number, onOff}, [][]int{{0, 1, 1, 1, 2, 1}, {0, 1, 1, 1, 2, 3}}},
+		"all":               {[]space.Param{number, onOff, two, three}, [][]int{{0, 1, 2, 1, 2, 2, 2}, {0, 1, 2, 3, 4, 4, 4}}},
+	} {
+		s, err := space.New(c.params...)
+		require.NoError(t, err)
+		g := NewPlain(Coordinates(s), nil, math.NaN(), nil, nil, true, 1)
+		require.Len(t, g.fits.Smooth, len(c.tied), name)
+		var tied [][]int
+		for i, form := range g.fits.Forms {
+			tied = append(tied, form.Tied)
+			n := 1 + s.Dim()
+			if form.Tied == nil {
+				n = 2
+			}
+			require.Equal(t, n, form.Kernel.NumParams(), name)
+			require.Equal(t, form.Tied, g.fits.Smooth[i].Tied)
+			require.NotEqual(t, form.Kernel, g.fits.Smooth[i].Kernel)
+		}
+		require.Equal(t, c.tied, tied, name)
+		for _, n := range []int{1, s.Dim()} {
+			for _, params := range [][]float64{make([]float64, n+2), append(make([]float64, n+2), smoothMark)} {
+				require.NoError(t, g.CheckFitted(params), name)
+			}
+		}
+	}
+}
+
 // TestNoiseGiven: a noise variance that is given is in the unit of the values.
 func TestNoiseGiven(t *testing.T) {
 	asIs := func(y, _ []float64) ([]float64, []float64) { return y, nil }
 	x, y := linalg.NewDense(3, 1, []float64{0, 0.5, 1}), []float64{1, -1, 0}
-	g := NewPlain(1, nil, 0.04, asIs, nil, false, 1)
+	g := NewPlain(Numbers(1), nil, 0.04, asIs, nil, false, 1)
 	require.NoError(t, g.Fit(t.Context(), &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, 3)}))
 	require.InEpsilon(t, 0.04, g.NoiseVariance(), 1e-12)
 }
@@ -45,7 +86,7 @@ func TestNoiseGiven(t *testing.T) {
 // TestTune: hyperparameters are those of Fit, which a model that conditions on nothing has too.
 func TestTune(t *testing.T) {
 	s := newSample(t, 30, 0)
-	tuned, fitted := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1), NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
+	tuned, fitted := NewPlain(Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1), NewPlain(Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
 	for _, n := range []int{5, 12, 30, 29} {
 		z, _ := scaling.ZScore.Scale(s.y[:n], nil)
 		d := &space.Data{X: points.First(s.x, n), Y: z, Raw: s.y[:n], RawNoiseVariance: make([]float64, n)}
@@ -83,7 +124,7 @@ func TestExact(t *testing.T) {
 	for _, shares := range [][]float64{nil, {1, 0.25}} {
 		fitted := func(y []float64, exact bool) (name string, noise float64, params []float64) {
 			data := &space.Data{X: x, Y: y, Raw: y, RawNoiseVariance: make([]float64, n)}
-			g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
+			g := NewPlain(Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
 			require.NoError(t, g.Tune(t.Context(), data))
 			d, err := kernel.Describe(g.Kernel())
 			require.NoError(t, err)
@@ -92,7 +133,7 @@ func TestExact(t *testing.T) {
 
 			// What is fitted is read from the log as it was, and conditions as it did.
 			require.NoError(t, g.CheckFitted(params))
-			read := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
+			read := NewPlain(Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, shares, exact, 1)
 			data.Fitted = map[int][]float64{count: params}
 			require.NoError(t, read.Tune(t.Context(), data))
 			require.Equal(t, g.Kernel(), read.Kernel())
@@ -139,7 +180,7 @@ func TestExactPriors(t *testing.T) {
 // TestPlainPending: points that are pending leave means alone, to the bit, and take from deviations.
 func TestPlainPending(t *testing.T) {
 	s := newSample(t, 12, 7)
-	g := NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
+	g := NewPlain(Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, 1)
 	z, _ := scaling.ZScore.Scale(s.y, nil)
 	d := &space.Data{X: s.x, Y: z, Raw: s.y, RawNoiseVariance: make([]float64, 12)}
 	var mean, sd [2][]float64

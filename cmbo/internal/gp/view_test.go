@@ -66,7 +66,7 @@ func TestViewByEvidence(t *testing.T) {
 		noise  float64
 		seen   bool
 	}{{smooth, nil, math.NaN(), false}, {costs, nil, math.NaN(), true}, {costs, own, math.NaN(), false}, {costs, nil, 0.01, false}} {
-		f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.8)), Noise: c.noise, Seed: 1, Shares: []float64{1, 0.25}}
+		f := Fits{Forms: []Form{{Kernel: kernel.Scale(1, kernel.Matern32(0.8))}}, Noise: c.noise, Seed: 1, Shares: []float64{1, 0.25}}
 		h, err := f.At(ctx, n, func(int) (*linalg.Dense, []float64, []float64, error) { return x, standard(c.y), c.own, nil })
 		require.NoError(t, err)
 		require.Equal(t, c.seen, h.Share > 0)
@@ -103,7 +103,7 @@ func TestViewCountsItsSlopes(t *testing.T) {
 			x.Set(i, 1, rng.Float64())
 			y[i] = rng.NormFloat64()
 		}
-		f := Fits{Template: kernel.Scale(1, kernel.Matern32(0.8)), Noise: math.NaN(), Seed: 1, Shares: []float64{1, 0.25}}
+		f := Fits{Forms: []Form{{Kernel: kernel.Scale(1, kernel.Matern32(0.8))}}, Noise: math.NaN(), Seed: 1, Shares: []float64{1, 0.25}}
 		h, err := f.At(ctx, n, func(int) (*linalg.Dense, []float64, []float64, error) { return x, standard(y), nil, nil })
 		require.NoError(t, err)
 		if h.Share > 0 {

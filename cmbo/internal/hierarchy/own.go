@@ -85,7 +85,7 @@ func (r *Run) use(k kernel.Kernel, noise float64) {
 // fitAlone fits as a run without a past does to raised values. Of values as they are seen noise is a larger share.
 func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (kernel.Kernel, float64, error) {
 	if r.alone == nil {
-		r.alone = gp.NewPlain(r.Model.grid.dim(), nil, math.NaN(), scaling.ZScore.Scale, nil, false, r.s.Seed)
+		r.alone = gp.NewPlain(r.s.Coordinates, nil, math.NaN(), scaling.ZScore.Scale, nil, false, r.s.Seed)
 	}
 	if err := r.alone.Tune(ctx, &space.Data{X: x, Y: raised, Raw: raised, RawNoiseVariance: given}); err != nil {
 		return nil, 0, err

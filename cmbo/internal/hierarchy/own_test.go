@@ -43,7 +43,7 @@ func TestOwnLengths(t *testing.T) {
 		require.Equal(t, predict(once), predict(steps), "%d values", n)
 		of, noise := m.specificKernel(&m.settings).AppendParams(nil), m.grid.base.NoiseVariance
 		if n > 8 {
-			plain := gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, m.settings.Seed)
+			plain := gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, m.settings.Seed)
 			raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
 			z, _ := scaling.ZScore.Scale(raised, nil)
 			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
@@ -98,7 +98,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	steps := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	for n := 8; n <= len(y); n += 2 {
 		head := x.View(0, 0, n, 2)
-		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(2, nil, math.NaN(), scaling.ZScore.Scale, nil, false, s.Seed)
+		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, s.Seed)
 		require.NoError(t, steps.Fit(ctx, &head, y[:n], nil, nil))
 		require.NoError(t, once.Fit(ctx, &head, y[:n], nil, nil))
 		require.Equal(t, once.NoiseVariance(), steps.NoiseVariance(), "%d values", n)

@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"math"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -13,6 +14,8 @@ type Settings struct {
 	// Of the call.
 	Seed    uint64
 	Workers int // goroutines, at most; 0 for all cores
+	// Coordinates are those of the points.
+	Coordinates []gp.Coordinate
 
 	// The base process.
 	Kernels       []kernel.Kernel // templates, the likeliest of which serves: Matérn-3/2, as rough as loss surfaces are, and, without a list, -5/2
@@ -119,7 +122,7 @@ type Hedge struct {
 // DefaultSettings returns the defaults in dim coordinates.
 func DefaultSettings(dim int) Settings {
 	return Settings{
-		Seed:    1,
+		Seed: 1, Coordinates: gp.Numbers(dim),
 		Kernels: []kernel.Kernel{defaultKernel(dim), reshaped(defaultKernel(dim), kernel.Matern52)}, BaseTasks: 200, BaseRows: 512, LengthSD: 0.5,
 		VarianceRange: [2]float64{0.05, 20}, LengthRange: [2]float64{0.02, 30}, NoiseRange: [2]float64{leastNoise, 1}, MaxMean: 1,
 		FewValues: 8, FewValuesNoise: 0.1,

@@ -1,0 +1,114 @@
+package cmbo_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	choicesProblems = flag.Int("choices", 4, "problems of each family of TestNumbersAndChoices")
+	choicesBudget   = flag.Int("choices-budget", 30, "evaluations of each of its runs")
+	choicesNoise    = flag.Float64("choices-noise", 0, "deviation of the noise of its values, where their range is about 1")
+)
+
+// learner returns a space of numbers and choices, and a function on it with the largest value 0: what a learner of that family
+// makes of such parameters.
+func learner(tb testing.TB, family string, r *rand.Rand) (*cmbo.Space, func(x []float64) float64) {
+	s, err := cmbo.NewSpace(map[string][]cmbo.Param{
+		"boosting": {cmbo.LogFloat("rate", 1e-4, 1), cmbo.Int("depth", 1, 10), cmbo.Float("share", 0.1, 1),
+			cmbo.Categorical("loss", "a", "b", "c", "d"), cmbo.Bool("early")},
+		"network": {cmbo.Categorical("optimiser", "a", "b", "c"), cmbo.LogFloat("rate", 1e-5, 1), cmbo.Int("units", 8, 264).WithStep(8),
+			cmbo.Float("dropout", 0, 0.8), cmbo.Categorical("activation", "a", "b", "c")},
+		"machine": {cmbo.LogFloat("C", 1e-3, 1e3), cmbo.LogFloat("gamma", 1e-5, 10), cmbo.Categorical("kernel", "a", "b", "c"),
+			cmbo.Bool("shrinking"), cmbo.Bool("scaled")},
+	}[family]...)
+	require.NoError(tb, err)
+	c := make([]float64, 3) // the best numbers
+	for j := range c {
+		c[j] = 0.2 + 0.6*r.Float64()
+	}
+	worse := func(choices int) []float64 { // than the best choice
+		v := make([]float64, choices)
+		for j := range v {
+			v[j] = 0.2 * r.ExpFloat64()
+		}
+		least := slices.Min(v)
+		for j := range v {
+			v[j] -= least
+		}
+		return v
+	}
+	square := func(v float64) float64 { return v * v }
+	switch family {
+	case "boosting":
+		loss, early := worse(4), worse(2)
+		c[1] = math.Round(9*c[1]) / 9
+		return s, func(x []float64) float64 {
+			rate, depth, share := (math.Log10(x[0])+4)/4-c[0], (x[1]-1)/9-c[1], (x[2]-0.1)/0.9-c[2]
+			return -3*square(rate+0.4*depth) - 1.5*square(depth) - square(share)*(1-0.7*x[4]) - loss[int(x[3])] - early[int(x[4])]
+		}
+	case "network":
+		optimiser, activation := worse(3), worse(3)
+		c[1] = math.Round(32*c[1]) / 32
+		return s, func(x []float64) float64 {
+			rate, units, dropout := (math.Log10(x[1])+5)/5-c[0]-0.15*(x[0]-1), (x[2]-8)/256-c[1], x[3]/0.8-c[2]
+			return -2.5*square(rate) - square(units) - square(dropout)*(1+x[4]) - optimiser[int(x[0])] - activation[int(x[4])]
+		}
+	default:
+		kind, shrinking, scaled := worse(3), worse(2), worse(2)
+		return s, func(x []float64) float64 {
+			penalty, width := (math.Log10(x[0])+3)/6-c[0], (math.Log10(x[1])+5)/6-c[1]
+			if x[2] > 0 {
+				width = 0 // which one kernel alone has
+			}
+			return -2*square(penalty+width/2) - 2*square(width) - kind[int(x[2])] - shrinking[int(x[3])] - scaled[int(x[4])]
+		}
+	}
+}
+
+// TestNumbersAndChoices: where parameters are numbers and choices, runs of models with a length for each parameter, or one for
+// numbers and one for choices, end nearer to the best value than those with a length for each coordinate or one for all.
+func TestNumbersAndChoices(t *testing.T) {
+	testutil.SkipShort(t, "it compares where runs end")
+	var all []float64
+	of := *cmbo.Coordinates
+	defer func() { *cmbo.Coordinates = of }()
+	for _, family := range []string{"boosting", "network", "machine"} {
+		var ends []float64
+		for seed := range uint64(*choicesProblems) {
+			r := rng.Stream(seed, t.Name()+family)
+			s, f := learner(t, family, r)
+			h := pastProblem{space: s, target: f, noise: *choicesNoise}
+			for arm := range 2 {
+				*cmbo.Coordinates = of
+				if arm == 1 {
+					*cmbo.Coordinates = func(s *cmbo.Space) []gp.Coordinate { return gp.Numbers(s.Dim()) }
+				}
+				log := math.Log10(max(h.regret(t, seed, *choicesBudget, func(int, *cmbo.Optimizer) {}), 1e-6))
+				if arm == 0 {
+					ends = append(ends, log)
+				} else {
+					ends[seed] -= log
+				}
+			}
+		}
+		t.Logf("%s: runs end at %s of the regret", family, ratioOf(ends))
+		all = append(all, ends...)
+	}
+	t.Logf("all: runs end at %s of the regret", ratioOf(all))
+	if mean, _ := stat.MeanVariance(all); *choicesNoise == 0 {
+		assert.Less(t, mean, -0.15)
+	}
+}

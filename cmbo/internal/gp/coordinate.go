@@ -1,0 +1,65 @@
+package gp
+
+import (
+	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/kernel"
+)
+
+// A Coordinate of the unit cube is of a parameter. Those of one parameter, of which a choice among several has more than one,
+// have one lengthscale, and may have it with others of their kind: how far two choices are apart is nobody's measure.
+type Coordinate struct {
+	Param int // its number
+	Kind  int // 0 if it is a number as the first parameter is, or a choice as that is, else 1
+}
+
+// Numbers are dim coordinates, each of which is a number.
+func Numbers(dim int) []Coordinate {
+	c := make([]Coordinate, dim)
+	for j := range c {
+		c[j].Param = j
+	}
+	return c
+}
+
+// Coordinates are those of the points of a space.
+func Coordinates(s *space.Space) (c []Coordinate) {
+	params := s.Params()
+	choice := func(p space.Param) bool { return p.Kind() == space.KindCategorical || p.Kind() == space.KindBool }
+	for i, p := range params {
+		kind := 0
+		if choice(p) != choice(params[0]) {
+			kind = 1
+		}
+		for range max(len(p.Choices()), 1) {
+			c = append(c, Coordinate{i, kind})
+		}
+	}
+	return c
+}
+
+// forms returns those of a kernel of a shape, at the centres of the hyperparameters' priors: with a length for each kind, and
+// with one for each parameter where that is another form; and the kernels with one length and with one for each coordinate.
+func forms(coordinates []Coordinate, shape func(lengths ...float64) kernel.Stationary) (forms []Form, kernels []kernel.Kernel) {
+	dim, last := len(coordinates), -1
+	p := gaussian.DefaultPriors(dim)
+	kernels = []kernel.Kernel{AtCentre(p, shape, 1), AtCentre(p, shape, dim)}
+	for _, number := range []func(c Coordinate) int{
+		func(c Coordinate) int { return c.Kind },
+		func(c Coordinate) int { return c.Param },
+	} {
+		tied, most := []int{0}, 0 // of the kernel's parameters, the variance being the first
+		for _, c := range coordinates {
+			tied, most = append(tied, 1+number(c)), max(most, number(c))
+		}
+		switch {
+		case most == last:
+		case most == 0:
+			forms = append(forms, Form{Kernel: kernels[0]})
+		default:
+			forms = append(forms, Form{kernels[1], tied})
+		}
+		last = most
+	}
+	return forms, kernels
+}
