@@ -18,9 +18,15 @@ func TestRefitCount(t *testing.T) {
 	for n, want := range map[int]int{0: 0, 1: 1, 20: 20, 21: 20, 24: 20, 25: 25, 29: 25, 99: 95, 104: 100, 110: 110, 219: 200, 799: 760, 1000: 960} {
 		assert.Equal(t, want, RefitCount(n), "%d observations", n)
 	}
+	usual, exact := new(Fits), &Fits{Exact: true}
 	for n := range 3000 {
 		c := RefitCount(n)
 		assert.True(t, c <= n && RefitCount(c) == c, "%d observations", n)
+		require.Equal(t, c, usual.count(n))
+		if n <= 40 {
+			c = n
+		}
+		require.Equal(t, c, exact.count(n))
 	}
 }
 

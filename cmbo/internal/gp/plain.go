@@ -16,7 +16,7 @@ import (
 )
 
 // Plain is the model of a run without a prior: a Gaussian process with zero mean whose hyperparameters are fitted to
-// the run's own data, after each observation up to twenty and at growing distances from there: see [RefitCount].
+// the run's own data, after each of the first observations and at growing distances from there: see [RefitCount].
 type Plain struct {
 	scale Scaling
 	fits  Fits
@@ -77,7 +77,7 @@ func (g *Plain) Tune(ctx context.Context, d *space.Data) error {
 	if same := g.fits.Keep(d.X, d.Raw, d.RawNoiseVariance); g.count > same {
 		g.count = -1
 	}
-	count := RefitCount(len(d.Y))
+	count := g.fits.count(len(d.Y))
 	if count == g.count {
 		return nil
 	}
