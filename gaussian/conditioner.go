@@ -12,18 +12,16 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Conditioner conditions a Gaussian vector or process on noisy observations,
-// given its prior as numbers only: the covariance K of the t observed values, and
-// blocks of covariances between these and the points of interest. With
+// Conditioner conditions a Gaussian vector or process on noisy observations, given its prior as numbers only: the
+// covariance K of the t observed values, and blocks of covariances between these and the points of interest. With
 //
 //	A = K + diag(noise) + jitter·I = L·Lᵀ,   β = L⁻¹·(y − m),   V = L⁻¹·C,
 //
-// C the t×N prior covariance between observations and N points, the posterior at the points has the
-// mean m_* + Vᵀ·β, the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V.
-// [Conditioner.Factorize] makes L and β, [Conditioner.Whiten] makes V from C, and the Update
-// methods turn prior moments into posterior ones in place. The posterior is latent: noise is not
-// added to it. The zero value conditions on nothing. A Conditioner keeps no argument. Factorize,
-// Append, AppendExpected, SetResid and Reset change it; the other methods may run concurrently.
+// C the t×N prior covariance between observations and N points, the posterior at the points has the mean m_* + Vᵀ·β,
+// the variances k_** − Σ_i v_i² and the covariance K_** − Vᵀ·V. [Conditioner.Factorize] makes L and β,
+// [Conditioner.Whiten] makes V from C, and the Update methods turn prior moments into posterior ones in place. The
+// posterior is latent: noise is not added to it. The zero value conditions on nothing. A Conditioner keeps no argument.
+// Factorize, Append, AppendExpected, SetResid and Reset change it; the other methods may run concurrently.
 type Conditioner struct {
 	chol   linalg.Cholesky
 	beta   []float64
@@ -31,8 +29,7 @@ type Conditioner struct {
 	quad   float64 // ‖β‖²
 }
 
-// sums keeps matrices to factorise: thousands of Conditioners may be kept, and each
-// needs one for a moment only.
+// sums keeps matrices to factorise: thousands of Conditioners may be kept, and each needs one for a moment only.
 var sums = sync.Pool{New: func() any { return new(linalg.Sym) }}
 
 // MaxJitter is the largest amount, relative to the mean of the diagonal, that is added
@@ -105,10 +102,9 @@ func (c *Conditioner) Reset() {
 	c.beta, c.jitter, c.quad = c.beta[:0], 0, 0
 }
 
-// Append adds one observation in O(t²) time: cross holds its prior covariances
-// with the earlier ones, variance its own, noise its noise variance and resid
-// its y − prior mean. The jitter in use is added to its diagonal too. If the enlarged matrix
-// is singular, where only a new Factorize helps, that is [ErrNotPositiveDefinite].
+// Append adds one observation in O(t²) time: cross holds its prior covariances with the earlier ones, variance its own,
+// noise its noise variance and resid its y − prior mean. The jitter in use is added to its diagonal too. If the
+// enlarged matrix is singular, where only a new Factorize helps, that is [ErrNotPositiveDefinite].
 func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) error {
 	const op = "Conditioner.Append"
 	if !fault.Finite(resid) {
@@ -159,9 +155,8 @@ func (c *Conditioner) Clone() *Conditioner {
 	return &Conditioner{chol: *c.chol.Clone(), beta: slices.Clone(c.beta), jitter: c.jitter, quad: c.quad}
 }
 
-// Precision sets alpha, of length t, to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹,
-// in O(t³) time. Without observation i the others predict it with error alpha_i/q and
-// variance 1/q, noise included, q = A⁻¹_ii.
+// Precision sets alpha, of length t, to A⁻¹·(y − m) and inverse, which is resized, to A⁻¹, in O(t³) time. Without
+// observation i the others predict it with error alpha_i/q and variance 1/q, noise included, q = A⁻¹_ii.
 func (c *Conditioner) Precision(alpha []float64, inverse *linalg.Sym) error {
 	const op = "Conditioner.Precision"
 	if inverse == nil {
@@ -204,9 +199,8 @@ func (c *Conditioner) Whiten(dst, cross *linalg.Dense) error {
 	return nil
 }
 
-// Update turns the prior means and variances at N points into those given the
-// observations, v as made by [Conditioner.Whiten]. Either may be nil. A variance that
-// rounding pushed below zero becomes 0. It takes O(t·N) time.
+// Update turns the prior means and variances at N points into those given the observations, v as made by
+// [Conditioner.Whiten]. Either may be nil. A variance that rounding pushed below zero becomes 0. It takes O(t·N) time.
 func (c *Conditioner) Update(mean, variance []float64, v *linalg.Dense) error {
 	const op = "Conditioner.Update"
 	for _, moments := range [...][]float64{mean, variance} {
@@ -249,10 +243,9 @@ func (c *Conditioner) UpdateCov(cov *linalg.Sym, v *linalg.Dense) error {
 	return nil
 }
 
-// Condition turns the prior mean and covariance at N points, of which it reads the
-// lower triangle, into those given the observations: what Whiten, Update and UpdateCov do,
-// faster, in O(t·N·(t + N)) time. cross is as for Whiten. mean may be nil; white is scratch,
-// must not be cross and is resized.
+// Condition turns the prior mean and covariance at N points, of which it reads the lower triangle, into those given the
+// observations: what Whiten, Update and UpdateCov do, faster, in O(t·N·(t + N)) time. cross is as for Whiten. mean may
+// be nil; white is scratch, must not be cross and is resized.
 func (c *Conditioner) Condition(mean []float64, cov *linalg.Sym, white, cross *linalg.Dense) error {
 	const op = "Conditioner.Condition"
 	if cov == nil || white == nil {

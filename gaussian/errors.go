@@ -24,9 +24,8 @@ var (
 // function or method, What the argument, Got and Want are the sizes.
 type DimensionError = fault.DimensionError
 
-// ValueError reports a number that cannot be used. Op is the function or method, What
-// the argument, Row and Col are the position of the number, −1 where it has none, Value
-// is the number. It wraps Err, a sentinel, which says why.
+// ValueError reports a number that cannot be used. Op is the function or method, What the argument, Row and Col are the
+// position of the number, −1 where it has none, Value is the number. It wraps Err, a sentinel, which says why.
 type ValueError = fault.ValueError
 
 // DefiniteError reports a matrix that could not be factorised. Op is the function or method, What

@@ -26,15 +26,13 @@ type Priors struct {
 	Noise       LogNormal
 }
 
-// DefaultPriors returns priors for points in the unit cube of the given dimension
-// and values of unit variance:
+// DefaultPriors returns priors for points in the unit cube of the given dimension and values of unit variance:
 //
 //	length    ln ℓ ~ N(ln(√dim/2), 1)     in [0.02, 20]
 //	variance  ln v ~ N(0, 2²)             in [0.05, 20]
 //	noise     ln σ² ~ N(ln 0.01, 1.5²)    in [1e-4, 1]
 //
-// Lengths scale with the diagonal of the cube, as distances between points do. A
-// dimension below 1 counts as 1.
+// Lengths scale with the diagonal of the cube, as distances between points do. A dimension below 1 counts as 1.
 func DefaultPriors(dim int) Priors {
 	return Priors{
 		LengthScale: LogNormal{Mean: math.Log(math.Sqrt(float64(max(dim, 1))) / 2), SD: 1, Min: 0.02, Max: 20},

@@ -41,8 +41,7 @@ func mustKernels(name string, ks []Kernel) {
 	}
 }
 
-// node is a composite kernel. Its gradient works if all its parts have one; gradNode
-// shows it where they do.
+// node is a composite kernel. Its gradient works if all its parts have one; gradNode shows it where they do.
 type node interface {
 	Kernel
 	fmt.Stringer

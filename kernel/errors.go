@@ -5,8 +5,7 @@ import (
 	"math"
 )
 
-// Parameters lie between minParam and maxParam, so that squares and reciprocals of
-// lengths neither overflow nor vanish.
+// Parameters lie between minParam and maxParam, so that squares and reciprocals of lengths neither overflow nor vanish.
 const (
 	minParam = 0x1p-500
 	maxParam = 0x1p+500
@@ -47,9 +46,8 @@ func (e *DimensionError) Error() string {
 	return fmt.Sprintf("kernel: %s: points of dimension %d, %d lengths", e.Kernel, e.Got, e.Want)
 }
 
-// CheckDim returns a *DimensionError if k, or a part of it, has lengths for points of
-// another dimension than dim, on which its methods panic. It calls no method of a
-// kernel of another package: what points that takes is not known.
+// CheckDim returns a *DimensionError if k, or a part of it, has lengths for points of another dimension than dim, on
+// which its methods panic. It calls no method of a kernel of another package: what points that takes is not known.
 func CheckDim(k Kernel, dim int) error {
 	switch k := unwrap(k).(type) {
 	case Stationary:

@@ -8,8 +8,7 @@ type Kernel interface {
 	Eval(x, y []float64) float64
 	// NumParams returns the number of hyperparameters.
 	NumParams() int
-	// AppendParams appends the logarithms of the hyperparameters to dst and
-	// returns the extended slice.
+	// AppendParams appends the logarithms of the hyperparameters to dst and returns the extended slice.
 	AppendParams(dst []float64) []float64
 	// WithParams returns a kernel of the same form whose log-parameters are theta, in the order of
 	// AppendParams. It keeps no reference to theta. The error is a *ParamCountError for a wrong

@@ -8,12 +8,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Pairs holds the squared differences of one point set, so that its Gram matrix and the derivatives
-// of that can be had for many hyperparameters, as a fit of them asks for. For [Stationary] kernels,
-// scaled or not, it keeps up to four numbers for each pair, and one more for each dimension if they
-// have one length per dimension; an evaluation with its gradient takes one exponential for each
-// pair and, once a size has been seen, does not allocate. The zero value holds no points. It serves
-// one goroutine at a time.
+// Pairs holds the squared differences of one point set, so that its Gram matrix and the derivatives of that can be had
+// for many hyperparameters, as a fit of them asks for. For [Stationary] kernels, scaled or not, it keeps up to four
+// numbers for each pair, and one more for each dimension if they have one length per dimension; an evaluation with its
+// gradient takes one exponential for each pair and, once a size has been seen, does not allocate. The zero value holds
+// no points. It serves one goroutine at a time.
 type Pairs struct {
 	x linalg.Dense // a copy of the points
 	n int
@@ -123,15 +122,13 @@ func (p *Pairs) differences() {
 	}
 }
 
-// GradDot sets dst, of length NumParams, to the inner products of w with the
-// derivatives of the Gram matrix, dst_p = Σ_ij w_ij·∂k(x_i, x_j)/∂θ_p, for the kernel k of the
-// latest [Pairs.Gram] and its log-parameters θ. It panics if there was none since the points
-// were set, or the sizes do not match.
+// GradDot sets dst, of length NumParams, to the inner products of w with the derivatives of the Gram matrix, dst_p =
+// Σ_ij w_ij·∂k(x_i, x_j)/∂θ_p, for the kernel k of the latest [Pairs.Gram] and its log-parameters θ. It panics if there
+// was none since the points were set, or the sizes do not match.
 //
-// For a Stationary kernel, scaled or not, it takes no exponential. For another
-// [ParamGradient] it calls ParamGrad for every pair. For any other Kernel it takes
-// central differences of Gram matrices over steps of 2^-17 in θ, with a relative
-// error about 1e-10; an entry is NaN where WithParams refuses a step.
+// For a Stationary kernel, scaled or not, it takes no exponential. For another [ParamGradient] it calls ParamGrad for
+// every pair. For any other Kernel it takes central differences of Gram matrices over steps of 2^-17 in θ, with a
+// relative error about 1e-10; an entry is NaN where WithParams refuses a step.
 func (p *Pairs) GradDot(dst []float64, w *linalg.Sym) {
 	if p.k == nil {
 		panic("kernel: GradDot: no Gram before")
@@ -208,8 +205,7 @@ func (p *Pairs) gradPairs(dst []float64, w *linalg.Sym, k ParamGradient) {
 	}
 }
 
-// gradStep is near the cube root of the roundoff, where truncation and rounding
-// of a central difference balance.
+// gradStep is near the cube root of the roundoff, where truncation and rounding of a central difference balance.
 const gradStep = 0x1p-17
 
 func (p *Pairs) gradDifference(dst []float64, w *linalg.Sym) {

@@ -43,8 +43,7 @@ func (e *ForeignError) Error() string {
 	return fmt.Sprintf("kernel: %s is not a kernel of this package and has no description", e.Type)
 }
 
-// Describe returns the description of k. The error is a *ForeignError if k or a
-// part of it is not of this package.
+// Describe returns the description of k. The error is a *ForeignError if k or a part of it is not of this package.
 func Describe(k Kernel) (Spec, error) {
 	switch k := unwrap(k).(type) {
 	case Stationary:

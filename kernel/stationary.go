@@ -9,8 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// shape numbers the radial functions. The numbers are internal: descriptions and
-// errors use the names.
+// shape numbers the radial functions. The numbers are internal: descriptions and errors use the names.
 type shape uint8
 
 const (
@@ -33,21 +32,18 @@ var shapeNames = [...]string{
 // length for all dimensions (isotropic: it accepts points of any dimension) or one for each.
 // Its log-parameters are log ℓ_d in the order given to the constructor.
 //
-// In d dimensions the relative error of a value is at most (d + 16)·(1 + t)·2^-53,
-// exp(−t) being the exponential in it. Values underflow to 0 with distance, to
-// which even infinitely far points lead. Points closer than 1e-154 lengths count
-// as equal. A NaN coordinate, or infinities of one sign in both points, give NaN.
+// In d dimensions the relative error of a value is at most (d + 16)·(1 + t)·2^-53, exp(−t) being the exponential in it.
+// Values underflow to 0 with distance, to which even infinitely far points lead. Points closer than 1e-154 lengths
+// count as equal. A NaN coordinate, or infinities of one sign in both points, give NaN.
 //
-// Make one with [Matern12], [Matern32], [Matern52], [SquaredExp] or [Matern32x12]:
-// the zero value is not a kernel.
+// Make one with [Matern12], [Matern32], [Matern52], [SquaredExp] or [Matern32x12]: the zero value is not a kernel.
 type Stationary struct {
 	shape shape
 	ls    []float64 // never written after construction
 	inv   []float64 // 1/ls
 }
 
-// Matern12 returns the exponential kernel k(r) = exp(−r), whose sample paths are continuous
-// but nowhere differentiable.
+// Matern12 returns the exponential kernel k(r) = exp(−r), whose sample paths are continuous but nowhere differentiable.
 //
 // One length makes it isotropic, more give one length to each dimension. It
 // panics without a length or with one outside [2^-500, 2^500].
@@ -61,14 +57,12 @@ func Matern32(lengths ...float64) Stationary { return newStationary(matern32, le
 // twice differentiable sample paths. Lengths are as for [Matern12].
 func Matern52(lengths ...float64) Stationary { return newStationary(matern52, lengths) }
 
-// SquaredExp returns the squared exponential (Gaussian) kernel k(r) = exp(−r²/2), with
-// analytic sample paths. Its Gram matrices are close to singular as soon as a few points
-// share a length. Lengths are as for [Matern12].
+// SquaredExp returns the squared exponential (Gaussian) kernel k(r) = exp(−r²/2), with analytic sample paths. Its Gram
+// matrices are close to singular as soon as a few points share a length. Lengths are as for [Matern12].
 func SquaredExp(lengths ...float64) Stationary { return newStationary(squaredExp, lengths) }
 
-// Matern32x12 returns the product of [Matern32] and [Matern12] with shared lengths,
-// k(r) = (1 + √3·r)·exp(−(1+√3)·r), with half the parameters of
-// Product(Matern32(…), Matern12(…)) and one exponential. Lengths are as for [Matern12].
+// Matern32x12 returns the product of [Matern32] and [Matern12] with shared lengths, k(r) = (1 + √3·r)·exp(−(1+√3)·r),
+// with half the parameters of Product(Matern32(…), Matern12(…)) and one exponential. Lengths are as for [Matern12].
 func Matern32x12(lengths ...float64) Stationary { return newStationary(matern32x12, lengths) }
 
 func newStationary(s shape, lengths []float64) Stationary {

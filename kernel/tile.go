@@ -20,8 +20,7 @@ type tile struct {
 	w [tileDims]float64            // their weights, 1/length
 }
 
-// tiles keeps tiles between calls: what is passed through the table of
-// internal/f64 is not kept on the stack.
+// tiles keeps tiles between calls: what is passed through the table of internal/f64 is not kept on the stack.
 var tiles = sync.Pool{New: func() any { return new(tile) }}
 
 // load fills t. inv holds one weight for all coordinates or one for each.

@@ -13,9 +13,8 @@ import (
 //
 //	g_k − Σ_j c_j·(g_k − g_j),   c = argmin ‖r_k − Σ_j c_j·(r_k − r_j)‖.
 //
-// D. G. Anderson, Iterative procedures for nonlinear integral equations, J. ACM
-// 12 (1965) 547–560; H. F. Walker and P. Ni, Anderson acceleration for
-// fixed-point iterations, SIAM J. Numer. Anal. 49 (2011) 1715–1735.
+// D. G. Anderson, Iterative procedures for nonlinear integral equations, J. ACM 12 (1965) 547–560; H. F. Walker and P.
+// Ni, Anderson acceleration for fixed-point iterations, SIAM J. Numer. Anal. 49 (2011) 1715–1735.
 type anderson struct {
 	memory int         // pairs kept besides the latest
 	g, r   [][]float64 // the oldest first

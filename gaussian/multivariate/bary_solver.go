@@ -13,10 +13,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// barySolver runs the fixed-point iteration of one barycentre from S = (Σ w_i·S_i^½)², with
-// Anderson acceleration; a mix that is not positive definite gives way to the plain step.
-// Both forms of a step compute the image T·S·T of an iterate S, T = Σ w_i·T_i the weighted
-// mean of the optimal maps T_i from N(0, S) to the members:
+// barySolver runs the fixed-point iteration of one barycentre from S = (Σ w_i·S_i^½)², with Anderson acceleration; a
+// mix that is not positive definite gives way to the plain step. Both forms of a step compute the image T·S·T of an
+// iterate S, T = Σ w_i·T_i the weighted mean of the optimal maps T_i from N(0, S) to the members:
 //
 //   - Cholesky: T·L = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½ from S = L·Lᵀ. One symmetric root per
 //     member, but errors grow like ε·κ(S).
@@ -51,21 +50,18 @@ type barySolver struct {
 }
 
 const (
-	// illConditioned is the ratio of squared diagonals of a Cholesky factor, a
-	// lower bound of the condition number, beyond which the rounding of the
-	// Cholesky form would show at the default tolerance.
+	// illConditioned is the ratio of squared diagonals of a Cholesky factor, a lower bound of the condition number,
+	// beyond which the rounding of the Cholesky form would show at the default tolerance.
 	illConditioned = 1e8
 
-	// Well-conditioned sets converge in about ten steps. What has not after
-	// procrustesSteps, or maxRejects indefinite mixes, is nearly singular, and the
-	// Procrustes form takes over, whose mixes cannot be indefinite.
+	// Well-conditioned sets converge in about ten steps. What has not after procrustesSteps, or maxRejects indefinite
+	// mixes, is nearly singular, and the Procrustes form takes over, whose mixes cannot be indefinite.
 	procrustesSteps = 24
 	maxRejects      = 2
 
-	// A start whose residual is below commutingTol·n·ε is the solution, as for
-	// commuting members. In the Cholesky form the rounding of ill-conditioned
-	// ones hides that: a residual below suspectTol, far less than members that do
-	// not commute start with, is looked at again in the Procrustes form.
+	// A start whose residual is below commutingTol·n·ε is the solution, as for commuting members. In the Cholesky form
+	// the rounding of ill-conditioned ones hides that: a residual below suspectTol, far less than members that do not
+	// commute start with, is looked at again in the Procrustes form.
 	commutingTol = 1024
 	suspectTol   = 1e-7
 

@@ -42,12 +42,11 @@ type BarycenterResult struct {
 // ·). Its mean is Σ w_i·m_i, and its covariance solves S = Σ w_i·(S^½·S_i·S^½)^½; that is unique if
 // one member is definite. weights are as for [Centroid].
 //
-// One member, or all the weight on one, returns that member itself; equal covariances are returned
-// bit for bit, commuting ones to rounding. Otherwise it iterates to a relative residual of 1e-10 or
-// for 200 steps, which is not an error: see [BarycenterResult].Converged. A step takes
-// O(len(ps)·n³) time. ctx is looked at before every member of every step; its error comes back
-// wrapped. Barycenter fails as Centroid does, and with [gaussian.ErrNotPositiveDefinite] if a
-// covariance is indefinite beyond rounding.
+// One member, or all the weight on one, returns that member itself; equal covariances are returned bit for bit,
+// commuting ones to rounding. Otherwise it iterates to a relative residual of 1e-10 or for 200 steps, which is not an
+// error: see [BarycenterResult].Converged. A step takes O(len(ps)·n³) time. ctx is looked at before every member of
+// every step; its error comes back wrapped. Barycenter fails as Centroid does, and with
+// [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding.
 //
 // M. Agueh and G. Carlier, Barycenters in the Wasserstein space, SIAM J. Math. Anal. 43
 // (2011) 904–924; the paper, section 2.1.

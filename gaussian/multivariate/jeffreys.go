@@ -14,15 +14,13 @@ import (
 //	J(p, q) = KL(p‖q) + KL(q‖p)
 //	        = ½·⟨Q_q − Q_p, S_p − S_q⟩ + ½·(m_p − m_q)ᵀ·(Q_p + Q_q)·(m_p − m_q),
 //
-// Q_p = (S_p + jitter·I)⁻¹ and likewise Q_q, ⟨·,·⟩ the sum of the products of
-// entries. It is symmetric bit for bit, 0 if p and q have the same numbers and positive
-// otherwise, unless it underflows. It is not a metric.
+// Q_p = (S_p + jitter·I)⁻¹ and likewise Q_q, ⟨·,·⟩ the sum of the products of entries. It is symmetric bit for bit, 0
+// if p and q have the same numbers and positive otherwise, unless it underflows. It is not a metric.
 //
-// The same absolute jitter, 0 or more, is added to both covariances. If a covariance plus jitter
-// is singular the result is +Inf with an error wrapping [gaussian.ErrNotPositiveDefinite]; if an
-// inverse overflows, as of variances below 1e-308, it is NaN or +Inf with one wrapping
-// [gaussian.ErrNotFinite]. It takes O(n²) time where the inverses are known: those of the latest
-// jitter are kept with each Normal, which allocates. Near-equal ones take O(n³).
+// The same absolute jitter, 0 or more, is added to both covariances. If a covariance plus jitter is singular the result
+// is +Inf with an error wrapping [gaussian.ErrNotPositiveDefinite]; if an inverse overflows, as of variances below
+// 1e-308, it is NaN or +Inf with one wrapping [gaussian.ErrNotFinite]. It takes O(n²) time where the inverses are
+// known: those of the latest jitter are kept with each Normal, which allocates. Near-equal ones take O(n³).
 //
 // H. Jeffreys, An invariant form for the prior probability in estimation
 // problems, Proc. R. Soc. A 186 (1946) 453–461; the paper, section 2.1.

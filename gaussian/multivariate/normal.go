@@ -11,9 +11,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// Normal is a finite-dimensional Gaussian distribution N(m, S). S may be
-// singular. A Normal is immutable and safe for concurrent use: what derives from
-// S (its factor, its inverse) is computed at the first use, once, and kept.
+// Normal is a finite-dimensional Gaussian distribution N(m, S). S may be singular. A Normal is immutable and safe for
+// concurrent use: what derives from S (its factor, its inverse) is computed at the first use, once, and kept.
 type Normal struct {
 	mean  []float64
 	cov   *linalg.Sym
@@ -40,9 +39,8 @@ type Normal struct {
 // are, keeps half of the digits if the difference lost no more than the other half.
 const indefiniteTol = 1.5e-8
 
-// NewNormal returns the distribution N(mean, cov). Both are copied. cov may be
-// singular; eigenvalues that rounding may have made of zero count as zero in the
-// factor, which is computed in O(n³) time and kept.
+// NewNormal returns the distribution N(mean, cov). Both are copied. cov may be singular; eigenvalues that rounding may
+// have made of zero count as zero in the factor, which is computed in O(n³) time and kept.
 //
 // It fails with [ErrNotSymmetric] if the triangles differ by more than rounding, and with
 // [gaussian.ErrNotPositiveDefinite] if an eigenvalue is negative by more (1.5e-8·tr S). An
@@ -61,9 +59,8 @@ func NewNormal(mean []float64, cov *linalg.Sym) (*Normal, error) {
 	return n, nil
 }
 
-// AdoptNormal returns the distribution N(mean, cov) without copying: mean, cov
-// and lower belong to the Normal from then on and must not be written again. It
-// is for callers that build covariances in a loop.
+// AdoptNormal returns the distribution N(mean, cov) without copying: mean, cov and lower belong to the Normal from then
+// on and must not be written again. It is for callers that build covariances in a loop.
 //
 // lower is a lower triangular factor of cov with zeros above its diagonal and no negative entry on
 // it, or nil to have it computed at its first use. The arguments are checked in O(n²) time: finite entries, symmetry,
@@ -87,9 +84,8 @@ func newNormal(mean []float64, cov *linalg.Sym) *Normal {
 	return &Normal{mean: mean, cov: cov, trace: cov.Trace()}
 }
 
-// adopt installs a given factor after comparing the diagonal of L·Lᵀ with that
-// of S. Rounding explains differences up to (n+2)·ε·s_ii of the rows of a
-// Cholesky factor and up to n·ε·max s_ii of those of a clamped one; the larger
+// adopt installs a given factor after comparing the diagonal of L·Lᵀ with that of S. Rounding explains differences up
+// to (n+2)·ε·s_ii of the rows of a Cholesky factor and up to n·ε·max s_ii of those of a clamped one; the larger
 // indefiniteTol leaves room for a factor that came another way.
 func (n *Normal) adopt(op string, lower *linalg.Dense) error {
 	rows, cols := lower.Dims()
@@ -188,11 +184,10 @@ func (n *Normal) Cov() *linalg.Sym { return n.cov }
 // Trace returns tr S, the expected squared distance of a draw from the mean.
 func (n *Normal) Trace() float64 { return n.trace }
 
-// Factor returns a lower triangular L with S = L·Lᵀ and non-negative diagonal,
-// shared and for reading only: the Cholesky factor if S is definite, else one
-// made from its eigenvalues by [spectral.FactorPSD]. clamped is the most
-// negative of those that count as 0, or 0. The first call after [AdoptNormal] takes O(n³) time, and fails
-// with [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding.
+// Factor returns a lower triangular L with S = L·Lᵀ and non-negative diagonal, shared and for reading only: the
+// Cholesky factor if S is definite, else one made from its eigenvalues by [spectral.FactorPSD]. clamped is the most
+// negative of those that count as 0, or 0. The first call after [AdoptNormal] takes O(n³) time, and fails with
+// [gaussian.ErrNotPositiveDefinite] if S is indefinite beyond rounding.
 func (n *Normal) Factor() (lower *linalg.Dense, clamped float64, err error) {
 	if err := n.factor(); err != nil {
 		return nil, 0, err

@@ -13,8 +13,7 @@ import (
 // √ε. For small matrices that part is computed from the numbers in the two matrices.
 
 const (
-	// singularMaxDim bounds the dimension of the correction, whose cost is that
-	// of an eigen decomposition.
+	// singularMaxDim bounds the dimension of the correction, whose cost is that of an eigen decomposition.
 	singularMaxDim = 64
 
 	// pivotTol is the squared diagonal of a Cholesky factor, relative to the
@@ -51,8 +50,7 @@ func (n *Normal) rank() int {
 	return n.rankValue
 }
 
-// unequalRanks returns a and b such that a has the larger rank, and whether the
-// correction applies to them.
+// unequalRanks returns a and b such that a has the larger rank, and whether the correction applies to them.
 func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 	if len(p.mean) > singularMaxDim {
 		return p, q, false
@@ -64,12 +62,11 @@ func unequalRanks(p, q *Normal) (a, b *Normal, ok bool) {
 	return p, q, r != s
 }
 
-// singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum of the roots of
-// the eigenvalues of M = Lᵀ·S_b·L, S_a = L·Lᵀ. The large ones are squares of singular values of the
-// factors' product. The small ones are those of Uᵀ·S_b·U, U = L·V with the eigenvectors V that
-// belong to them: an error of V enters squared, so that it suffices to form S_b·U, which all but
-// vanishes, in twice the working precision. Entries of M are products of variances: powers of two
-// keep both matrices far from over- and underflow.
+// singularFidelity returns tr (S_a^½·S_b·S_a^½)^½ for a of the larger rank: the sum of the roots of the eigenvalues of
+// M = Lᵀ·S_b·L, S_a = L·Lᵀ. The large ones are squares of singular values of the factors' product. The small ones are
+// those of Uᵀ·S_b·U, U = L·V with the eigenvectors V that belong to them: an error of V enters squared, so that it
+// suffices to form S_b·U, which all but vanishes, in twice the working precision. Entries of M are products of
+// variances: powers of two keep both matrices far from over- and underflow.
 func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	n := len(a.mean)
 	ka, kb := rootExponent(a), rootExponent(b)

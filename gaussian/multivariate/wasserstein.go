@@ -14,12 +14,11 @@ import (
 //
 //	W₂²(p, q) = ‖m_p − m_q‖² + tr S_p + tr S_q − 2·tr (S_p^½·S_q·S_p^½)^½.
 //
-// It is never negative, symmetric bit for bit, and 0 if p and q have the same numbers. Singular
-// covariances are legal: up to dimension 64 the result is that of the given entries where the ranks
-// differ, else that of the factors. A singular covariance that rounding lets pass for a definite
-// one may move that by √(n·ε)·(tr S_p + tr S_q).
-// It fails with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding,
-// takes O(n³) time and only reads p and q.
+// It is never negative, symmetric bit for bit, and 0 if p and q have the same numbers. Singular covariances are legal:
+// up to dimension 64 the result is that of the given entries where the ranks differ, else that of the factors. A
+// singular covariance that rounding lets pass for a definite one may move that by √(n·ε)·(tr S_p + tr S_q). It fails
+// with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding, takes O(n³) time and only reads
+// p and q.
 //
 // D. C. Dowson and B. V. Landau, The Fréchet distance between multivariate
 // normal distributions, J. Multivariate Anal. 12 (1982) 450–455.
@@ -52,9 +51,8 @@ func (w *Workspace) W2(p, q *Normal) (float64, error) {
 	return fault.Result(op, d)
 }
 
-// nearEqual is the fraction of the traces below which a squared distance is
-// computed as a residual. The difference of traces has an absolute error of some
-// 1e-13·(tr S_p + tr S_q), so above the switch its relative error is below 1e-9.
+// nearEqual is the fraction of the traces below which a squared distance is computed as a residual. The difference of
+// traces has an absolute error of some 1e-13·(tr S_p + tr S_q), so above the switch its relative error is below 1e-9.
 const nearEqual = 1e-4
 
 // w2Parts returns the parts of the squared distance that come from the covariances and from
@@ -130,10 +128,9 @@ func lowerNorm(l *linalg.Dense) float64 {
 //
 //	min over orthogonal U of ‖L_q − L_p·U‖²_F,
 //
-// whose minimiser, the polar factor of L_pᵀ·L_q, enters with its error squared (V.
-// Masarotto, V. M. Panaretos and Y. Zemel, Procrustes metrics on covariance operators and
-// optimal transportation of Gaussian processes, Sankhya A 81 (2019) 172–213). rest is what
-// the caller adds: it decides whether cancellation matters.
+// whose minimiser, the polar factor of L_pᵀ·L_q, enters with its error squared (V. Masarotto, V. M. Panaretos and Y.
+// Zemel, Procrustes metrics on covariance operators and optimal transportation of Gaussian processes, Sankhya A 81
+// (2019) 172–213). rest is what the caller adds: it decides whether cancellation matters.
 func (w *Workspace) bures(op string, lp, lq *linalg.Dense, tp, tq, rest float64) (float64, error) {
 	linalg.TransMulLower(&w.cross, lp, lq)
 	f := w.svd.NuclearNorm(&w.cross)
@@ -150,10 +147,9 @@ func (w *Workspace) bures(op string, lp, lq *linalg.Dense, tp, tq, rest float64)
 	return w.procrustes(lp, lq), nil
 }
 
-// procrustes returns ‖L_q − L_p·U‖²_F for the U in w.polar, close to orthogonal, made orthogonal
-// first. For near-equal factors U = I + W with a small W: in terms of L_q − L_p and W rounding
-// errors are relative to the distance, not to the factors. The defect E = Uᵀ·U − I = W + Wᵀ + Wᵀ·W
-// is known likewise, and U − ½·U·E has defect O(E²).
+// procrustes returns ‖L_q − L_p·U‖²_F for the U in w.polar, close to orthogonal, made orthogonal first. For near-equal
+// factors U = I + W with a small W: in terms of L_q − L_p and W rounding errors are relative to the distance, not to
+// the factors. The defect E = Uᵀ·U − I = W + Wᵀ + Wᵀ·W is known likewise, and U − ½·U·E has defect O(E²).
 func (w *Workspace) procrustes(lp, lq *linalg.Dense) float64 {
 	n, _ := lp.Dims()
 	for i := range n {

@@ -12,10 +12,9 @@ import (
 // Centroid returns the normal whose mean and covariance are the weighted arithmetic means of those
 // of ps, m = Σ w_i·m_i and S = Σ w_i·S_i, the geometric centre of the paper, equation (9).
 //
-// weights are non-negative and finite with a positive sum, to which they are
-// normalised; others are [ErrWeights], nil stands for equal weights. Members of weight
-// zero are ignored. If one member has all the weight it is returned itself. No member, or
-// nil, is [gaussian.ErrArgument]. It takes O(len(ps)·n²) time.
+// weights are non-negative and finite with a positive sum, to which they are normalised; others are [ErrWeights], nil
+// stands for equal weights. Members of weight zero are ignored. If one member has all the weight it is returned itself.
+// No member, or nil, is [gaussian.ErrArgument]. It takes O(len(ps)·n²) time.
 func Centroid(ps []*Normal, weights []float64) (*Normal, error) {
 	const op = "Centroid"
 	ps, w, err := activeMembers(op, ps, weights)

@@ -9,9 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// Workspace computes distances and holds their scratch memory. Its methods do not
-// allocate once the workspace has seen the dimension and the Normals their factors.
-// The zero value is ready; a Workspace serves one goroutine at a time.
+// Workspace computes distances and holds their scratch memory. Its methods do not allocate once the workspace has seen
+// the dimension and the Normals their factors. The zero value is ready; a Workspace serves one goroutine at a time.
 type Workspace struct {
 	cross, polar, resid linalg.Dense
 	svd                 spectral.SVD

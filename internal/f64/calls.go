@@ -1,7 +1,6 @@
 package f64
 
-// Grow returns a slice of length n, on the memory of s if that is large enough. Its
-// contents are unspecified.
+// Grow returns a slice of length n, on the memory of s if that is large enough. Its contents are unspecified.
 func Grow[T any](s []T, n int) []T {
 	if cap(s) < n {
 		return make([]T, n)
@@ -15,16 +14,14 @@ func Dot(x, y []float64) float64 { return table.Dot(x, y) }
 // Axpy computes dst_i += alpha·x_i over the length of x. dst may be x.
 func Axpy(dst []float64, alpha float64, x []float64) { table.Axpy(dst, alpha, x) }
 
-// Axpy4 adds four multiples of rows to dst: dst += c0·a0 + c1·a1 + c2·a2 + c3·a3
-// over the length of dst.
+// Axpy4 adds four multiples of rows to dst: dst += c0·a0 + c1·a1 + c2·a2 + c3·a3 over the length of dst.
 func Axpy4(dst []float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 []float64) {
 	table.Axpy4(dst, c0, c1, c2, c3, a0, a1, a2, a3)
 }
 
-// Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is k×n with entry (l,
-// j) at b[l·brs + j·bcs], C is m×n, row-major with row stride ldc. Every transpose is a choice of
-// strides. A and B may overlap each other. Computing the rows of C in several calls, cut at
-// multiples of 16, gives the same bits.
+// Gemm adds alpha·A·B to C. A is m×k with entry (i, l) at a[i·ars + l·acs], B is k×n with entry (l, j) at b[l·brs +
+// j·bcs], C is m×n, row-major with row stride ldc. Every transpose is a choice of strides. A and B may overlap each
+// other. Computing the rows of C in several calls, cut at multiples of 16, gives the same bits.
 func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	table.Gemm(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
@@ -43,8 +40,7 @@ func Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.Trsm(m, n, x, ldx, l, ldl)
 }
 
-// TrsmBack is Trsm with L⁻¹ in the place of L⁻ᵀ, x_ij ← (x_ij − Σ_{k>j} x_ik·l_kj)·(1/l_jj),
-// for an X apart from L.
+// TrsmBack is Trsm with L⁻¹ in the place of L⁻ᵀ, x_ij ← (x_ij − Σ_{k>j} x_ik·l_kj)·(1/l_jj), for an X apart from L.
 func TrsmBack(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	table.TrsmBack(m, n, x, ldx, l, ldl)
 }
@@ -62,9 +58,8 @@ func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (piv
 // the shape of U alone may be left out of sums, here and there.
 func InvertRows(n, i int, u, l []float64, ldl int) { table.InvertRows(n, i, u, l, ldl) }
 
-// InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C
-// to those of U·Uᵀ, once InvertRows has computed all of U = L⁻ᵀ: the inverse of L·Lᵀ.
-// Entries above the diagonal but close to it may change.
+// InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C to those of U·Uᵀ, once InvertRows
+// has computed all of U = L⁻ᵀ: the inverse of L·Lᵀ. Entries above the diagonal but close to it may change.
 func InverseRows(n, i int, c []float64, ldc int, u []float64) { table.InverseRows(n, i, c, ldc, u) }
 
 // InverseStep returns the number of rows that InvertRows and InverseRows compute.
@@ -129,14 +124,12 @@ func Transpose(rows, cols int, dst []float64, ldd int, a []float64, lda int) {
 	table.Transpose(rows, cols, dst, ldd, a, lda)
 }
 
-// AddSquares adds the squared weighted differences of one point x and the points
-// in the columns of c:
+// AddSquares adds the squared weighted differences of one point x and the points in the columns of c:
 //
 //	dst_j += Σ_d ((x_d − c_dj)·w_d)²,
 //
-// c having rows of stride ldc, one for each coordinate of x. Differences are
-// formed before they are weighted and squared, so nothing cancels. An entry of dst
-// is a function of its column, wherever that stands.
+// c having rows of stride ldc, one for each coordinate of x. Differences are formed before they are weighted and
+// squared, so nothing cancels. An entry of dst is a function of its column, wherever that stands.
 func AddSquares(dst, x, w, c []float64, ldc int) { table.AddSquares(dst, x, w, c, ldc) }
 
 // FlushMul sets dst to the entrywise product of x and y over the length of dst, entries below
@@ -151,10 +144,8 @@ func FlushChain(rows int, y, m, out []float64, ldo int) { table.FlushChain(rows,
 // where there is a choice, as there is for reflectors that are applied together.
 func Columns() int { return table.Columns() }
 
-// CholSize returns the size up to which Chol is faster than blocks of it with
-// products and solves between them.
+// CholSize returns the size up to which Chol is faster than blocks of it with products and solves between them.
 func CholSize() int { return table.CholSize() }
 
-// Rows returns the number of rows, half a dozen or so, that Gemm and Trsm are best
-// given where there is a choice.
+// Rows returns the number of rows, half a dozen or so, that Gemm and Trsm are best given where there is a choice.
 func Rows() int { return table.Rows() }

@@ -2,8 +2,7 @@ package f64
 
 import "math"
 
-// cholColumns is the number of columns that Chol finishes together: Trsm takes
-// four unknowns at a time.
+// cholColumns is the number of columns that Chol finishes together: Trsm takes four unknowns at a time.
 const cholColumns = 4
 
 // Chol takes a few columns at a time: what those before take from them, the

@@ -2,11 +2,10 @@ package f64
 
 import "math"
 
-// expNear returns e^x for x from expMin to 0 as 2^(n/512)·exp(t), n the integer nearest to
-// 512·x/log 2, the power from a table and exp(t), |t| ≤ log(2)/1024, from four terms of its series
-// (P. T. P. Tang, Table-driven implementation of the exponential function in IEEE floating-point
-// arithmetic, ACM Trans. Math. Softw. 15 (1989) 144–157). Its relative error is below 1.1 units in
-// the last place. It is just short enough to be inlined: a call would cost as much again.
+// expNear returns e^x for x from expMin to 0 as 2^(n/512)·exp(t), n the integer nearest to 512·x/log 2, the power from
+// a table and exp(t), |t| ≤ log(2)/1024, from four terms of its series (P. T. P. Tang, Table-driven implementation of
+// the exponential function in IEEE floating-point arithmetic, ACM Trans. Math. Softw. 15 (1989) 144–157). Its relative
+// error is below 1.1 units in the last place. It is just short enough to be inlined: a call would cost as much again.
 func expNear(x float64) float64 {
 	k := x*expInvStep + expShift
 	n := math.Float64bits(k)

@@ -1,7 +1,6 @@
 package f64
 
-// Table is one set of implementations, a method for each operation of the package, which
-// documents it.
+// Table is one set of implementations, a method for each operation of the package, which documents it.
 type Table interface {
 	Dot(x, y []float64) float64
 	DiffDots(a, b, s, t, d []float64) (diff, sum float64)

@@ -53,8 +53,7 @@ func (*generic) RadialValues(dst, sq []float64, scale, variance float64, f *Radi
 	}
 }
 
-// linearValues is RadialValues without the terms in r², where they are 0: the same
-// bits in less time.
+// linearValues is RadialValues without the terms in r², where they are 0: the same bits in less time.
 func linearValues(dst, sq []float64, scale, variance float64, f *Radial) {
 	a, b1 := -f.A, f.B1
 	dst = dst[:len(sq)]
@@ -117,8 +116,7 @@ func linearSlopes(val, slope, sq []float64, scale float64, f *Radial) {
 	}
 }
 
-// far returns the distance that r counts as, and its exponential, where that is
-// about to underflow or r is NaN.
+// far returns the distance that r counts as, and its exponential, where that is about to underflow or r is NaN.
 func far(r float64, f *Radial) (float64, float64) {
 	if r > farRoot {
 		r = farRoot

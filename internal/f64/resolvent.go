@@ -2,9 +2,8 @@ package f64
 
 import "math"
 
-// flush is the magnitude below which a product counts as zero in FlushMul and
-// FlushChain: two factors that are not below it have a product that is not
-// denormal, which many processors are slow at.
+// flush is the magnitude below which a product counts as zero in FlushMul and FlushChain: two factors that are not
+// below it have a product that is not denormal, which many processors are slow at.
 const flush = 0x1p-511
 
 func (*generic) FlushMul(dst, x, y []float64) float64 {

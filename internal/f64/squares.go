@@ -1,8 +1,7 @@
 package f64
 
-// AddSquares adds up to four coordinates at a time: dst is read and written once
-// for all of them. Differences are taken so that the entry loaded is the operand
-// overwritten; squares do not see their sign.
+// AddSquares adds up to four coordinates at a time: dst is read and written once for all of them. Differences are taken
+// so that the entry loaded is the operand overwritten; squares do not see their sign.
 func (*generic) AddSquares(dst, x, w, c []float64, ldc int) {
 	w = w[:len(x)]
 	d := 0

@@ -19,8 +19,7 @@ func corner(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb i
 	}
 }
 
-// fours is strip for the first four rows of A, if there are so many, and returns
-// the number of rows done.
+// fours is strip for the first four rows of A, if there are so many, and returns the number of rows done.
 func fours(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) int {
 	if m < 4 {
 		return 0

@@ -2,9 +2,8 @@
 
 package f64
 
-// stripRows is 4 where the compiler fuses multiplication and addition: the
-// instruction overwrites the sum, nothing is copied, and what limits are loads, six
-// for eight products with four rows against two.
+// stripRows is 4 where the compiler fuses multiplication and addition: the instruction overwrites the sum, nothing is
+// copied, and what limits are loads, six for eight products with four rows against two.
 const stripRows = 4
 
 // strip adds alpha·A·Bᵀ to C for four rows of A, of length k, and n of B; the entry

@@ -2,11 +2,10 @@
 
 package f64
 
-// stripRows is 6 where multiplication and addition are separate instructions and the product
-// overwrites an operand: what several products share has to be copied. With six rows against one
-// only the one is shared, and every product overwrites what was loaded for it. Six sums with six
-// products are also what 15 registers hold: the compiler puts the last products of a loop's body
-// before its last sums, and a 4×2 tile spills one there.
+// stripRows is 6 where multiplication and addition are separate instructions and the product overwrites an operand:
+// what several products share has to be copied. With six rows against one only the one is shared, and every product
+// overwrites what was loaded for it. Six sums with six products are also what 15 registers hold: the compiler puts the
+// last products of a loop's body before its last sums, and a 4×2 tile spills one there.
 const stripRows = 6
 
 // strip adds alpha·A·Bᵀ to C for six rows of A, of length k, and n of B; the

@@ -5,9 +5,8 @@ package f64
 // column have one length; with four rows of L they stay in the second-level cache.
 const trsmRows = 96
 
-// Trsm solves for four unknowns of a row at a time: first what those before take
-// from them, then the triangle on the diagonal. An entry is the same sequence of
-// operations in a strip of rows as in a row by itself.
+// Trsm solves for four unknowns of a row at a time: first what those before take from them, then the triangle on the
+// diagonal. An entry is the same sequence of operations in a strip of rows as in a row by itself.
 func (*generic) Trsm(m, n int, x []float64, ldx int, l []float64, ldl int) {
 	i := 0
 	for i+stripRows <= m {

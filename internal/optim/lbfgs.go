@@ -15,8 +15,7 @@ type Options struct {
 	// GradTol ends the search when no entry of the projected gradient
 	// x − P(x − ∇f), P the projection onto the box, exceeds it. Default 1e-6.
 	GradTol float64
-	// FuncTol ends the search when a step lowers f by no more than FuncTol
-	// times max(|f|, 1). Default 1e-10.
+	// FuncTol ends the search when a step lowers f by no more than FuncTol times max(|f|, 1). Default 1e-10.
 	FuncTol float64
 	// MaxIter ends the search after so many steps. Default 200.
 	MaxIter int
@@ -43,8 +42,7 @@ type status int
 const (
 	// The projected gradient is within GradTol.
 	gradConverged status = iota
-	// The last step lowered f by less than FuncTol, or the next would by less than the
-	// rounding of f.
+	// The last step lowered f by less than FuncTol, or the next would by less than the rounding of f.
 	funcConverged
 	// MaxIter, or Stop, ended it.
 	iterLimit
@@ -52,8 +50,7 @@ const (
 	// No lower point was found along the projected gradient, as happens at a kink,
 	// between points where f is not finite or where the gradient is wrong.
 	stuck
-	// f or its gradient is not finite at the start. X is the start, moved into the box,
-	// and F what f returned.
+	// f or its gradient is not finite at the start. X is the start, moved into the box, and F what f returned.
 	notFinite
 )
 
@@ -79,19 +76,17 @@ type Minimizer struct {
 	next  int  // ring position to write
 }
 
-// Minimize searches from x0, moved into the box, by the projected L-BFGS method, in
-// O(n·Memory) a step beside the evaluations of f, of which one is enough for most steps. The
-// result's X aliases m and is valid until its next use. It panics if the lengths differ or a
-// lower bound is not at most its upper bound.
+// Minimize searches from x0, moved into the box, by the projected L-BFGS method, in O(n·Memory) a step beside the
+// evaluations of f, of which one is enough for most steps. The result's X aliases m and is valid until its next use. It
+// panics if the lengths differ or a lower bound is not at most its upper bound.
 //
 // The variables at a bound towards which −∇f points are held; for the others the two-loop
 // recursion, restricted to them, gives a quasi-Newton direction, and a line search along its
 // projection onto the box finds a point with sufficient decrease and, where it does not end at
 // bounds, sufficient curvature. When that fails the projected gradient is tried.
 //
-// D. P. Bertsekas, Projected Newton methods for optimization problems with simple
-// constraints, SIAM J. Control Optim. 20 (1982) 221–246; J. Nocedal, Updating
-// quasi-Newton matrices with limited storage, Math. Comp. 35 (1980) 773–782.
+// D. P. Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J. Control Optim.
+// 20 (1982) 221–246; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980) 773–782.
 func (m *Minimizer) Minimize(f Func, x0, lo, hi []float64, o Options) Result {
 	m.reset(f, x0, lo, hi, o)
 	m.fx = m.eval(m.x, m.g)
@@ -211,9 +206,8 @@ func (m *Minimizer) steepest() {
 	}
 }
 
-// direction sets d to the quasi-Newton direction in the free variables and
-// reports whether it is one of descent. Inner products run over the free
-// variables only, so that pairs without positive curvature there drop out.
+// direction sets d to the quasi-Newton direction in the free variables and reports whether it is one of descent. Inner
+// products run over the free variables only, so that pairs without positive curvature there drop out.
 func (m *Minimizer) direction() bool {
 	m.steepest()
 	n, mem := len(m.x), m.o.Memory
@@ -260,8 +254,7 @@ func (m *Minimizer) direction() bool {
 	return m.dotFree(m.g, m.d) < 0 && allFinite(m.d)
 }
 
-// curvatureEps is the smallest sᵀy/yᵀy of a pair that is kept: below it the
-// curvature is lost in the rounding of y.
+// curvatureEps is the smallest sᵀy/yᵀy of a pair that is kept: below it the curvature is lost in the rounding of y.
 const curvatureEps = 0x1p-52
 
 func (m *Minimizer) dotFree(a, b []float64) float64 {

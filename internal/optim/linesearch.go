@@ -24,9 +24,8 @@ func (m *Minimizer) firstStep() float64 {
 	return 1 / largest
 }
 
-// search looks along x(t) = P(x + t·d), starting at t, moves to the point found
-// and reports whether there was one. The interval (a, b) brackets points wanted:
-// a has enough decrease, with too steep a slope, b has not.
+// search looks along x(t) = P(x + t·d), starting at t, moves to the point found and reports whether there was one. The
+// interval (a, b) brackets points wanted: a has enough decrease, with too steep a slope, b has not.
 func (m *Minimizer) search(t float64) bool {
 	m.flat = false
 	slope0 := m.dotFree(m.g, m.d)
@@ -106,8 +105,7 @@ func (m *Minimizer) project(t float64) (decrease float64, still bool) {
 	return decrease, still
 }
 
-// slope returns the derivative of f along the projected path at xt: variables
-// that have reached a bound no longer move.
+// slope returns the derivative of f along the projected path at xt: variables that have reached a bound no longer move.
 func (m *Minimizer) slope() float64 {
 	var s float64
 	for i, d := range m.d {

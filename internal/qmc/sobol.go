@@ -6,8 +6,7 @@ import (
 	"math/rand/v2"
 )
 
-// digits is the number of binary digits of a coordinate, and the logarithm of
-// the number of points of a sequence.
+// digits is the number of binary digits of a coordinate, and the logarithm of the number of points of a sequence.
 const digits = 52
 
 // Sobol is a scrambled Sobol sequence. It serves one goroutine at a time.
@@ -20,10 +19,9 @@ type Sobol struct {
 	extra *rand.Rand // of the coordinates beyond MaxDim
 }
 
-// New returns the Sobol sequence of dimension dim, scrambled by numbers drawn
-// from rng: a random lower triangular matrix over GF(2) multiplies the digits of
-// each coordinate, and a random digital shift is added. It draws the same number
-// of values for every call with the same dim. It panics if dim < 1.
+// New returns the Sobol sequence of dimension dim, scrambled by numbers drawn from rng: a random lower triangular
+// matrix over GF(2) multiplies the digits of each coordinate, and a random digital shift is added. It draws the same
+// number of values for every call with the same dim. It panics if dim < 1.
 //
 // The matrices are of the form of J. Matoušek, On the L2-discrepancy for anchored boxes, J.
 // Complexity 14 (1998) 527–556; with the shift every point is uniform. They keep all properties of
@@ -65,15 +63,13 @@ func unscrambled(dim int) *Sobol {
 	return s
 }
 
-// initial sets m[k], k = 0, 1, …, to the odd integers m_{k+1} < 2^{k+1} of the
-// coordinate that d, an element of directions, describes. Beyond the initial
-// ones given there they follow the recurrence
+// initial sets m[k], k = 0, 1, …, to the odd integers m_{k+1} < 2^{k+1} of the coordinate that d, an element of
+// directions, describes. Beyond the initial ones given there they follow the recurrence
 //
 //	m_k = 2·a_1·m_{k−1} ⊕ 4·a_2·m_{k−2} ⊕ … ⊕ 2^s·m_{k−s} ⊕ m_{k−s}
 //
-// with the coefficients of the polynomial x^s + a_1·x^{s−1} + … + 1 (I. M. Sobol,
-// 1967; in this form P. Bratley and B. L. Fox, Algorithm 659, ACM Trans. Math.
-// Softw. 14 (1988) 88–100). An empty d gives the van der Corput sequence.
+// with the coefficients of the polynomial x^s + a_1·x^{s−1} + … + 1 (I. M. Sobol, 1967; in this form P. Bratley and B.
+// L. Fox, Algorithm 659, ACM Trans. Math. Softw. 14 (1988) 88–100). An empty d gives the van der Corput sequence.
 func initial(m []uint64, d []uint16) {
 	if len(d) == 0 {
 		for k := range m {
@@ -95,10 +91,9 @@ func initial(m []uint64, d []uint16) {
 	}
 }
 
-// Next sets dst, of a number for each dimension, to the next point. It takes one exclusive or per
-// coordinate (I. A. Antonov and V. M. Saleev, 1979: the points come in Gray code
-// order, which permutes each block of 2^m points) and does not allocate. It
-// panics if the length is wrong or 2^52 points have been taken.
+// Next sets dst, of a number for each dimension, to the next point. It takes one exclusive or per coordinate (I. A.
+// Antonov and V. M. Saleev, 1979: the points come in Gray code order, which permutes each block of 2^m points) and does
+// not allocate. It panics if the length is wrong or 2^52 points have been taken.
 func (s *Sobol) Next(dst []float64) {
 	if len(dst) != s.dim {
 		panic(fmt.Sprintf("qmc: Next: dst has length %d, want %d", len(dst), s.dim))
@@ -121,8 +116,7 @@ func (s *Sobol) Next(dst []float64) {
 	}
 }
 
-// unit maps an integer below 2^digits to the middle of its interval: the sum is
-// exact, so the result is inside (0, 1).
+// unit maps an integer below 2^digits to the middle of its interval: the sum is exact, so the result is inside (0, 1).
 func unit(x uint64) float64 { return (float64(x) + 0.5) / (1 << digits) }
 
 // lower is a lower triangular matrix over GF(2) with unit diagonal, acting on the digits of an

@@ -1,6 +1,5 @@
-// Package testutil holds what the tests of several packages share: seeded
-// generators, error bounds, comparisons, gradient checks, allocation checks and
-// golden files. It works on plain slices and imports nothing of this module.
+// Package testutil holds what the tests of several packages share: seeded generators, error bounds, comparisons,
+// gradient checks, allocation checks and golden files. It works on plain slices and imports nothing of this module.
 package testutil
 
 import (
@@ -35,8 +34,7 @@ func Normals(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// Weird returns n numbers that break things: special values and extremes of the
-// exponent range among ordinary ones.
+// Weird returns n numbers that break things: special values and extremes of the exponent range among ordinary ones.
 func Weird(rng *rand.Rand, n int) []float64 {
 	special := []float64{math.NaN(), math.Inf(1), math.Inf(-1), math.MaxFloat64, math.SmallestNonzeroFloat64, 0, -1, 1e200, 1e-200}
 	x := Normals(rng, n)
@@ -48,8 +46,7 @@ func Weird(rng *rand.Rand, n int) []float64 {
 	return x
 }
 
-// MaxDiff returns the largest |x_i − y_i|, a NaN if there is one, +Inf for slices of
-// different lengths.
+// MaxDiff returns the largest |x_i − y_i|, a NaN if there is one, +Inf for slices of different lengths.
 func MaxDiff(x, y []float64) float64 {
 	if len(x) != len(y) {
 		return math.Inf(1)
@@ -95,8 +92,7 @@ func SPD(rng *rand.Rand, n int, cond float64) []float64 {
 	return Spectrum(rng, lambda)
 }
 
-// Spectrum returns a random symmetric matrix, row-major, with the given
-// eigenvalues (up to rounding).
+// Spectrum returns a random symmetric matrix, row-major, with the given eigenvalues (up to rounding).
 func Spectrum(rng *rand.Rand, lambda []float64) []float64 {
 	n := len(lambda)
 	q := Orthogonal(rng, n)
@@ -113,8 +109,7 @@ func Spectrum(rng *rand.Rand, lambda []float64) []float64 {
 	return a
 }
 
-// Orthogonal returns a random n×n orthogonal matrix, row-major: Gaussian rows
-// orthonormalised twice by Gram–Schmidt.
+// Orthogonal returns a random n×n orthogonal matrix, row-major: Gaussian rows orthonormalised twice by Gram–Schmidt.
 func Orthogonal(rng *rand.Rand, n int) []float64 {
 	q := make([]float64, n*n)
 	for i := range n {
@@ -146,9 +141,8 @@ func Orthogonal(rng *rand.Rand, n int) []float64 {
 	return q
 }
 
-// CheckGrad compares grad with central differences of f at x, coordinate by
-// coordinate, with steps h = cbrt(ε)·max(1, |x_i|). It fails the test where the
-// two differ by more than tol·max(1, |grad_i|). x is restored.
+// CheckGrad compares grad with central differences of f at x, coordinate by coordinate, with steps h = cbrt(ε)·max(1,
+// |x_i|). It fails the test where the two differ by more than tol·max(1, |grad_i|). x is restored.
 func CheckGrad(tb testing.TB, f func(x []float64) float64, x, grad []float64, tol float64) {
 	tb.Helper()
 	if len(grad) != len(x) {
@@ -201,8 +195,7 @@ func SkipRace(tb testing.TB, why string) {
 	}
 }
 
-// Countdown returns a context that is cancelled once its error was asked for n times.
-// Several goroutines may ask.
+// Countdown returns a context that is cancelled once its error was asked for n times. Several goroutines may ask.
 func Countdown(n int) *countdown { return &countdown{Context: context.Background(), n: int64(n)} }
 
 // countdown is a context that counts how many times its error is asked for.
@@ -223,8 +216,7 @@ func (c *countdown) Err() error {
 // Asked returns how many times the error was asked for.
 func (c *countdown) Asked() int { return int(c.asked.Load()) }
 
-// BenchCubes runs f at several sizes, set up by setup, and reports the rate for so
-// many operations in units of n³.
+// BenchCubes runs f at several sizes, set up by setup, and reports the rate for so many operations in units of n³.
 func BenchCubes(b *testing.B, cubes float64, sizes []int, setup func(n int) func()) {
 	for _, n := range sizes {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {

@@ -7,21 +7,19 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// bidiag is the reduction A = Q·L·Pᵀ of an m×n matrix, m ≤ n, to lower
-// bidiagonal form by Householder reflectors, from the right and from the left in
-// turn:
+// bidiag is the reduction A = Q·L·Pᵀ of an m×n matrix, m ≤ n, to lower bidiagonal form by Householder reflectors, from
+// the right and from the left in turn:
 //
 //	L = Q_{m−2}⋯Q_0·A·P_0⋯P_{m−1},
 //
 // P_k acting on columns k and after, Q_k on rows k+1 and after. The matrix is
 // scaled by a power of two to entries of at most 1 first.
 //
-// Every step costs one pass over what remains of the matrix (f64.BidiagPass). The vector of the
-// left reflector is a combination of the matrix with the right one already applied, and the product
-// with it is formed before it is normalised; so the two products of a step and the two updates of
-// the step before need each row once (G. W. Howell et al., Cache efficient bidiagonalization using
-// BLAS 2.5 operators, ACM Trans. Math. Softw. 34 (2008) 14). 8n³/3 operations for a square matrix;
-// backward stable like tridiag.
+// Every step costs one pass over what remains of the matrix (f64.BidiagPass). The vector of the left reflector is a
+// combination of the matrix with the right one already applied, and the product with it is formed before it is
+// normalised; so the two products of a step and the two updates of the step before need each row once (G. W. Howell et
+// al., Cache efficient bidiagonalization using BLAS 2.5 operators, ACM Trans. Math. Softw. 34 (2008) 14). 8n³/3
+// operations for a square matrix; backward stable like tridiag.
 type bidiag struct {
 	m, n       int
 	exp        int       // A = 2^exp · (the matrix reduced)
@@ -73,8 +71,7 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 	// So that the first step has no update to make, whatever z and v are.
 	clear(u)
 	clear(s)
-	// Before step k the rows from k+1 on lack the update −u·zᵀ − s·vᵀ of the
-	// step before, whose right reflector is v.
+	// Before step k the rows from k+1 on lack the update −u·zᵀ − s·vᵀ of the step before, whose right reflector is v.
 	for k := range m {
 		p := b.p[k*n : k*n+n]
 		clear(p[:k])

@@ -9,18 +9,16 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// conquer solves the symmetric tridiagonal eigenproblem by divide and conquer.
-// Eigenvectors are kept as rows.
+// conquer solves the symmetric tridiagonal eigenproblem by divide and conquer. Eigenvectors are kept as rows.
 //
 // A block of the matrix is torn in two,
 //
 //	T = diag(T₁, T₂) + ρ·u·uᵀ,
 //
-// each half is solved, and the eigenvalues of the whole are those of diag(D₁, D₂) + ρ·z·zᵀ, z =
-// diag(Q₁, Q₂)ᵀ·u: the roots of the secular equation. Entries of z that are negligible and pairs of
-// equal diagonal entries are deflated. The vectors come from the entries of z recomputed out of the
-// roots (Löwner's formula), for which the roots are exact; so they are orthogonal to working
-// precision whatever the gaps.
+// each half is solved, and the eigenvalues of the whole are those of diag(D₁, D₂) + ρ·z·zᵀ, z = diag(Q₁, Q₂)ᵀ·u: the
+// roots of the secular equation. Entries of z that are negligible and pairs of equal diagonal entries are deflated. The
+// vectors come from the entries of z recomputed out of the roots (Löwner's formula), for which the roots are exact; so
+// they are orthogonal to working precision whatever the gaps.
 //
 // M. Gu and S. C. Eisenstat, SIAM J. Matrix Anal. Appl. 16 (1995) 172–191; deflation as in J.
 // Dongarra and D. C. Sorensen, SIAM J. Sci. Stat. Comput. 8 (1987) 139–154.
@@ -127,10 +125,9 @@ func (c *conquer) merge(lo, mid, hi int, rho float64) {
 	c.assemble(lo, mid, hi, k, nd)
 }
 
-// assemble replaces the rows of the block by the k new eigenvectors, the rows of
-// c.s times those of c.src, and the nd deflated ones, and d by c.lam and their
-// eigenvalues. Rows of c.src with entries in one half only are used for that half
-// only: the columns of c.s are brought into the order left, both, right.
+// assemble replaces the rows of the block by the k new eigenvectors, the rows of c.s times those of c.src, and the nd
+// deflated ones, and d by c.lam and their eigenvalues. Rows of c.src with entries in one half only are used for that
+// half only: the columns of c.s are brought into the order left, both, right.
 func (c *conquer) assemble(lo, mid, hi, k, nd int) {
 	n, w, s := c.n, c.w, c.s
 	nb, left, right := hi-lo, mid-lo, hi-mid

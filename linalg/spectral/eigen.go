@@ -26,10 +26,9 @@ type EigenSym struct {
 	order  []int
 }
 
-// Factorize computes eigenvalues and eigenvectors of a, which is not modified.
-// It returns ErrNotFinite if a has a NaN or an infinity; the receiver is then
-// empty. About 4n³/3 operations for the reduction, up to 4n³/3 for the
-// tridiagonal problem, fewer where eigenvalues cluster, and 2n³ to transform back.
+// Factorize computes eigenvalues and eigenvectors of a, which is not modified. It returns ErrNotFinite if a has a NaN
+// or an infinity; the receiver is then empty. About 4n³/3 operations for the reduction, up to 4n³/3 for the tridiagonal
+// problem, fewer where eigenvalues cluster, and 2n³ to transform back.
 func (e *EigenSym) Factorize(a *linalg.Sym) error {
 	e.values = e.values[:0]
 	if err := e.tri.reduce(a); err != nil {
@@ -60,9 +59,8 @@ func (e *EigenSym) complete() {
 	}
 }
 
-// FactorizeValues computes eigenvalues only, in about 4n³/3 operations. VectorsTo and
-// FuncTo panic after it. Errors are those of Factorize, and ErrNoConvergence if the
-// iteration fails, which no matrix is known to cause.
+// FactorizeValues computes eigenvalues only, in about 4n³/3 operations. VectorsTo and FuncTo panic after it. Errors are
+// those of Factorize, and ErrNoConvergence if the iteration fails, which no matrix is known to cause.
 //
 // B. N. Parlett, The Symmetric Eigenvalue Problem, SIAM, 1998, section 8.15.
 func (e *EigenSym) FactorizeValues(a *linalg.Sym) error {
@@ -122,9 +120,8 @@ func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 	dst.Mirror()
 }
 
-// tridiagValues overwrites d with the eigenvalues, ascending, of the tridiagonal
-// matrix with diagonal d and subdiagonal e, destroying e: the QL iteration of
-// Pal, Walker and Kahan, which works on squares of e and takes no square root but
+// tridiagValues overwrites d with the eigenvalues, ascending, of the tridiagonal matrix with diagonal d and subdiagonal
+// e, destroying e: the QL iteration of Pal, Walker and Kahan, which works on squares of e and takes no square root but
 // that of the shift. Entries must be of size about 1.
 //
 // An off-diagonal entry is neglected when it is below u/2 times the norm. Each value so carries an

@@ -31,9 +31,8 @@ func reflector(x []float64, k int) (beta, tau float64) {
 //
 //	H_1·H_2⋯H_k = I − Vᵀ·T·V,
 //
-// where row i of V is the vector of H_i and T is upper triangular (R. Schreiber
-// and C. Van Loan, A storage-efficient WY representation for products of
-// Householder transformations, SIAM J. Sci. Stat. Comput. 10 (1989) 53–57).
+// where row i of V is the vector of H_i and T is upper triangular (R. Schreiber and C. Van Loan, A storage-efficient WY
+// representation for products of Householder transformations, SIAM J. Sci. Stat. Comput. 10 (1989) 53–57).
 type block struct {
 	g          []float64 // T, k×k
 	tv         []float64 // T·V
@@ -41,8 +40,7 @@ type block struct {
 	zw, wz, vx []float64 // see congruence
 }
 
-// set forms T and T·V from k rows of v, each n long. With trans it forms the
-// transpose, that is H_k⋯H_1 = I − Vᵀ·Tᵀ·V.
+// set forms T and T·V from k rows of v, each n long. With trans it forms the transpose, that is H_k⋯H_1 = I − Vᵀ·Tᵀ·V.
 func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 	b.g = f64.Grow(b.g, k*k)
 	g := b.g
@@ -79,9 +77,8 @@ func (b *block) applyRight(k, m, n int, v []float64, ldv int, c []float64, ldc i
 	products.Gemm(m, n, k, -1, b.w, k, 1, b.tv, n, 1, c, ldc)
 }
 
-// congruence overwrites the lower triangle of the n×n symmetric matrix S, both
-// triangles of which are given, with that of Hᵀ·S·H for the block H of set, which
-// acts on the first m rows and columns: see tridiag.congruence.
+// congruence overwrites the lower triangle of the n×n symmetric matrix S, both triangles of which are given, with that
+// of Hᵀ·S·H for the block H of set, which acts on the first m rows and columns: see tridiag.congruence.
 func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds int) {
 	wide := k + k
 	b.w, b.zw, b.wz, b.vx = f64.Grow(b.w, n*k), f64.Grow(b.zw, m*wide), f64.Grow(b.wz, m*wide), f64.Grow(b.vx, k*k)

@@ -12,10 +12,9 @@ import (
 // it: a = U·H, H = (aᵀ·a)^½. u may be a. It returns ErrNotFinite if a has a NaN or an infinity,
 // and ErrNoConvergence where rounding leaves a singular and eight perturbations of its size do too.
 //
-// U is orthogonal to a small multiple of n·u, and it is the factor of a matrix within a
-// small multiple of n·u·‖a‖ of a: its error in directions i, j of singular vectors is of
-// order n·u·‖a‖/(σ_i + σ_j). So of an a that is singular to working precision it is one of
-// the minimisers of ‖a − U‖, up to rounding, and of the zero matrix the identity. About
+// U is orthogonal to a small multiple of n·u, and it is the factor of a matrix within a small multiple of n·u·‖a‖ of a:
+// its error in directions i, j of singular vectors is of order n·u·‖a‖/(σ_i + σ_j). So of an a that is singular to
+// working precision it is one of the minimisers of ‖a − U‖, up to rounding, and of the zero matrix the identity. About
 // 20n³/3 operations, and 2·n² for each of up to 192 poles.
 //
 // N. J. Higham, Functions of Matrices, SIAM, 2008, chapter 8.
@@ -47,8 +46,7 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 		}
 		t = d.prepare()
 	}
-	// u = Q·Fᵀ·Pᵀ for the factor F of B, a = Q·Bᵀ·Pᵀ, a sum over poles in which every term
-	// has a small relative error.
+	// u = Q·Fᵀ·Pᵀ for the factor F of B, a = Q·Bᵀ·Pᵀ, a sum over poles in which every term has a small relative error.
 	d.res.set(d.bi.d, d.bi.e, t)
 	d.f = f64.Grow(d.f, n*n)
 	d.res.polar(d.f)
@@ -60,9 +58,8 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 	return nil
 }
 
-// perturb makes p a multiple of a with pseudo-random numbers of the size of its
-// rounding errors added: it is then not singular, but for a chance that another
-// value of try removes. Numbers depend on their position and try alone.
+// perturb makes p a multiple of a with pseudo-random numbers of the size of its rounding errors added: it is then not
+// singular, but for a chance that another value of try removes. Numbers depend on their position and try alone.
 func perturb(p, a *linalg.Dense, try uint64) {
 	p.Copy(a)
 	data, _ := p.Raw()

@@ -100,9 +100,8 @@ func inverseTrace(a2, b2 []float64) float64 {
 	return sum
 }
 
-// double is a number of twice the precision, hi + lo with lo below the rounding of hi
-// (T. J. Dekker, A floating-point technique for extending the available precision, Numer.
-// Math. 18 (1971) 224–242).
+// double is a number of twice the precision, hi + lo with lo below the rounding of hi (T. J. Dekker, A floating-point
+// technique for extending the available precision, Numer. Math. 18 (1971) 224–242).
 type double struct{ hi, lo float64 }
 
 // renormalised returns s + t for a small t.

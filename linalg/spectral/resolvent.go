@@ -17,9 +17,8 @@ import (
 //
 //	X_ij = λ_i·X_{i+1,j},   X_{i,j+1} = μ_j·X_ij,
 //
-// and these come from the two triangular factorisations of BᵀB + s·I in
-// differential form (K. V. Fernando and B. N. Parlett, Accurate singular values
-// and differential qd algorithms, Numer. Math. 67 (1994) 191–229): with
+// and these come from the two triangular factorisations of BᵀB + s·I in differential form (K. V. Fernando and B. N.
+// Parlett, Accurate singular values and differential qd algorithms, Numer. Math. 67 (1994) 191–229): with
 //
 //	t_0 = s, q_i = a_i² + t_i, t_{i+1} = s + b_i²·t_i/q_i
 //	ρ_{n−1} = s + a_{n−1}², p_{i+1} = b_i² + ρ_{i+1}, ρ_i = s + a_i²·ρ_{i+1}/p_{i+1}
@@ -29,9 +28,8 @@ import (
 // small relative error, and so have the sums formed here, whose terms have one sign: the condition
 // of B does not enter. Only entries so small that no norm shows them are left out.
 //
-// A sum over the poles of entries far from the diagonal is a matrix product:
-// with an anchor k between i and j, X_ij = (X_ik/X_kk)·X_kj. That makes the work
-// n²·N multiplications and additions for N poles, at the speed of a product.
+// A sum over the poles of entries far from the diagonal is a matrix product: with an anchor k between i and j, X_ij =
+// (X_ik/X_kk)·X_kj. That makes the work n²·N multiplications and additions for N poles, at the speed of a product.
 type resolvents struct {
 	n, np int
 	s, w  []float64
@@ -80,8 +78,7 @@ func (r *resolvents) set(a, b []float64, t *poleTable) {
 		rp[p] = 1
 	}
 	for i := n - 1; ; i-- {
-		// Entry i of the diagonal of the square root is
-		// Σ w·(1 − s·X_ii) = Σ w·(t + ρ − 2s)/(t + ρ − s).
+		// Entry i of the diagonal of the square root is Σ w·(1 − s·X_ii) = Σ w·(t + ρ − 2s)/(t + ρ − s).
 		r.root[i] = resolveDiagonal(r.at(r.diag, i), h, s, r.w)
 		if i == 0 {
 			break
@@ -114,8 +111,7 @@ func resolveForward(a2, b2, ab float64, s, h, that, up, tq []float64) {
 	}
 }
 
-// resolveBackward is one row of the factorisation from the bottom. With ρ = s + h and
-// p = b2 + ρ it sets
+// resolveBackward is one row of the factorisation from the bottom. With ρ = s + h and p = b2 + ρ it sets
 //
 //	across ← ab/p,   rp ← ρ/p,   h ← a2·ρ/p.
 func resolveBackward(a2, b2, ab float64, s, h, across, rp []float64) {
@@ -143,8 +139,7 @@ func resolveDiagonal(that, h, s, w []float64) float64 {
 	return sum
 }
 
-// symmetric sets the entries of the n×n matrix f below the diagonal to those of
-// Σ_p c_p·X, and may write to the others.
+// symmetric sets the entries of the n×n matrix f below the diagonal to those of Σ_p c_p·X, and may write to the others.
 func (r *resolvents) symmetric(f, c []float64) {
 	n, np := r.n, r.np
 	clear(f)
@@ -162,9 +157,8 @@ func (r *resolvents) symmetric(f, c []float64) {
 	}
 }
 
-// polar sets the n×n matrix f to Σ_p w_p·B·X = B·(BᵀB)^(−½), the orthogonal polar
-// factor of B. Above the diagonal (B·X)_ij = b_i·(t_i/q_i)·X_{i+1,j}, on and below
-// it a_i·(ρ_{i+1}/p_{i+1})·X_ij: no differences.
+// polar sets the n×n matrix f to Σ_p w_p·B·X = B·(BᵀB)^(−½), the orthogonal polar factor of B. Above the diagonal
+// (B·X)_ij = b_i·(t_i/q_i)·X_{i+1,j}, on and below it a_i·(ρ_{i+1}/p_{i+1})·X_ij: no differences.
 func (r *resolvents) polar(f []float64) {
 	n, np := r.n, r.np
 	clear(f)
@@ -200,9 +194,8 @@ func (r *resolvents) polar(f []float64) {
 	}
 }
 
-// anchor sets row j − k0 of beta to c·X_{k0,j} for j from k0 to k1, and row i of
-// alpha to X_{i,k0}/X_{k0,k0} for i from i0 to k0. Entries of the sums in columns
-// k0 to k1 and rows before i0 are negligible.
+// anchor sets row j − k0 of beta to c·X_{k0,j} for j from k0 to k1, and row i of alpha to X_{i,k0}/X_{k0,k0} for i from
+// i0 to k0. Entries of the sums in columns k0 to k1 and rows before i0 are negligible.
 func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 	f64.FlushMul(r.at(r.beta, 0), r.at(r.diag, k0), c)
 	for j := k0 + 1; j < k1; j++ {

@@ -6,16 +6,14 @@ import "math"
 //
 //	f(λ) = 1/ρ + Σ_i z_i²/(d_i − λ) = 0
 //
-// for ascending d without repetitions, zz = z² > 0 and ρ > 0, and sets delta to
-// the differences d_i − λ_j with small relative errors. The root lies between d_j
-// and d_{j+1}, the last one between d_{k−1} and d_{k−1} + ρ·Σz_i².
+// for ascending d without repetitions, zz = z² > 0 and ρ > 0, and sets delta to the differences d_i − λ_j with small
+// relative errors. The root lies between d_j and d_{j+1}, the last one between d_{k−1} and d_{k−1} + ρ·Σz_i².
 //
-// The unknown is the distance τ to the nearer pole. Each step interpolates f by a constant and the
-// two poles beside the root, with weights that match the derivatives of the sums over the poles on
-// either side, the middle way of R.-C. Li (Solving secular equations stably and efficiently, LAPACK
-// Working Note 89, 1993); a step that leaves the bracket of the root, and every step after the
-// tenth, halves the bracket instead. So it ends when the bracket has no number inside at the
-// latest, after 130 steps where a weight is 1e-30, usually after four; their number is returned.
+// The unknown is the distance τ to the nearer pole. Each step interpolates f by a constant and the two poles beside the
+// root, with weights that match the derivatives of the sums over the poles on either side, the middle way of R.-C. Li
+// (Solving secular equations stably and efficiently, LAPACK Working Note 89, 1993); a step that leaves the bracket of
+// the root, and every step after the tenth, halves the bracket instead. So it ends when the bracket has no number
+// inside at the latest, after 130 steps where a weight is 1e-30, usually after four; their number is returned.
 func secularRoot(j int, rho float64, d, zz, delta []float64) (root float64, steps int) {
 	inv := 1 / rho
 	last := j == len(d)-1

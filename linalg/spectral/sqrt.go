@@ -10,11 +10,10 @@ import (
 // RootPSD computes square roots of symmetric positive semi-definite matrices. The zero value is
 // ready. It keeps its memory: at a size it has seen it does not allocate.
 //
-// The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky factor, T^½ is
-// formed from 24 to 192 poles, T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹, and transformed back by Q; the
-// root of a matrix that is not numerically definite comes from its eigenvectors. The
-// computed root R is symmetric and ‖R² − A‖ is a small multiple of n·u·‖A‖; so the error of
-// R itself is about n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
+// The matrix is reduced to tridiagonal form, A = Q·T·Qᵀ. If T has a Cholesky factor, T^½ is formed from 24 to 192
+// poles, T^½ = Σ_j w_j·T·(T + s_j·I)⁻¹, and transformed back by Q; the root of a matrix that is not numerically
+// definite comes from its eigenvectors. The computed root R is symmetric and ‖R² − A‖ is a small multiple of n·u·‖A‖;
+// so the error of R itself is about n·u·κ^½·‖R‖, κ the condition number, or (n·u)^½·‖R‖ if A is singular.
 //
 // N. Hale, N. J. Higham and L. N. Trefethen, Computing A^α, log(A), and related
 // matrix functions by contour integrals, SIAM J. Numer. Anal. 46 (2008) 2505–2523.
@@ -28,9 +27,8 @@ type RootPSD struct {
 	clamped float64
 }
 
-// SqrtTo makes dst the symmetric square root of a, which may be semi-definite.
-// Negative eigenvalues count as 0, and Clamped tells the most negative: it is for
-// the caller to judge whether rounding explains it. dst may be a. Errors are
+// SqrtTo makes dst the symmetric square root of a, which may be semi-definite. Negative eigenvalues count as 0, and
+// Clamped tells the most negative: it is for the caller to judge whether rounding explains it. dst may be a. Errors are
 // those of EigenSym.Factorize. 10n³/3 operations and up to 2n² for each pole.
 func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 	r.clamped = 0
@@ -112,12 +110,11 @@ func (r *RootPSD) bidiagonal() *poleTable {
 	return nil
 }
 
-// FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ for a symmetric
-// positive semi-definite matrix: the Cholesky factor if a is numerically definite, else the
-// triangle of the LQ factorisation of V·Λ^½ from the eigen decomposition, in which eigenvalues up to
-// 8·n·2⁻⁵² of the largest, as much as rounding may make of 0, count as 0. The most negative of these
-// is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of n·u·‖a‖ and of |clamped|. It returns the
-// errors of EigenSym.Factorize.
+// FactorPSD makes dst a lower triangular L with non-negative diagonal and a = L·Lᵀ for a symmetric positive
+// semi-definite matrix: the Cholesky factor if a is numerically definite, else the triangle of the LQ factorisation of
+// V·Λ^½ from the eigen decomposition, in which eigenvalues up to 8·n·2⁻⁵² of the largest, as much as rounding may make
+// of 0, count as 0. The most negative of these is returned as clamped. ‖L·Lᵀ − a‖ is a small multiple of n·u·‖a‖ and of
+// |clamped|. It returns the errors of EigenSym.Factorize.
 func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	var c linalg.Cholesky
 	if c.Factorize(a) == nil {
@@ -132,8 +129,7 @@ func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	n := a.Dim() // not 0: an empty matrix has a Cholesky factor
 	exp := e.tri.exp
 	clamped = math.Ldexp(math.Min(e.values[0], 0), exp)
-	// Columns in descending order of λ, so that small ones end last, and of size about 1
-	// for the reflectors.
+	// Columns in descending order of λ, so that small ones end last, and of size about 1 for the reflectors.
 	f := linalg.NewDense(n, n, nil)
 	floor := 8 * float64(n) * 0x1p-52 * e.values[n-1]
 	for k, l := range e.values {
@@ -151,9 +147,8 @@ func FactorPSD(dst *linalg.Dense, a *linalg.Sym) (clamped float64, err error) {
 	return clamped, nil
 }
 
-// lowerLQ overwrites the square matrix f with the lower triangular L, diagonal
-// non-negative, for which f = L·Q with an orthogonal Q: reflectors from the right
-// annihilate each row beyond its diagonal.
+// lowerLQ overwrites the square matrix f with the lower triangular L, diagonal non-negative, for which f = L·Q with an
+// orthogonal Q: reflectors from the right annihilate each row beyond its diagonal.
 func lowerLQ(f *linalg.Dense) {
 	n, _ := f.Dims()
 	v := make([]float64, n)

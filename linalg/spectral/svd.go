@@ -23,9 +23,8 @@ type SVD struct {
 	f      []float64
 }
 
-// NuclearNorm returns the sum of the singular values of a, which is not
-// modified. It is NaN if a has an entry that is not finite, and 0 for an empty
-// matrix. The sum is taken without the values themselves, by the quadrature
+// NuclearNorm returns the sum of the singular values of a, which is not modified. It is NaN if a has an entry that is
+// not finite, and 0 for an empty matrix. The sum is taken without the values themselves, by the quadrature
 //
 //	Σ_i σ_i = Σ_j w_j Σ_i σ_i²/(σ_i² + s_j),
 //
@@ -64,10 +63,9 @@ func squares(dst, x []float64) []float64 {
 	return dst
 }
 
-// SingularValues sets dst, of length min(rows, cols), to the singular values of
-// a in descending order. a is not modified. It returns ErrNotFinite if a has a
-// NaN or an infinity and ErrNoConvergence if the iteration fails, which no matrix
-// is known to cause. 8n³/3 operations for an n×n matrix.
+// SingularValues sets dst, of length min(rows, cols), to the singular values of a in descending order. a is not
+// modified. It returns ErrNotFinite if a has a NaN or an infinity and ErrNoConvergence if the iteration fails, which no
+// matrix is known to cause. 8n³/3 operations for an n×n matrix.
 //
 // G. H. Golub and W. Kahan, Calculating the singular values and pseudo-inverse of
 // a matrix, SIAM J. Numer. Anal. 2 (1965) 205–224.

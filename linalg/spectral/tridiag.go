@@ -77,8 +77,7 @@ func (t *tridiag) reduce(a *linalg.Sym) error {
 	return nil
 }
 
-// multiplyRight overwrites the m×n matrix C with C·Qᵀ: if the rows of C are
-// eigenvectors of T they become those of A.
+// multiplyRight overwrites the m×n matrix C with C·Qᵀ: if the rows of C are eigenvectors of T they become those of A.
 func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
 	n := t.n
 	for k := 1; k < n; k += reflectors() {
@@ -89,9 +88,8 @@ func (t *tridiag) multiplyRight(m int, c []float64, ldc int) {
 	}
 }
 
-// congruence overwrites the symmetric matrix S, given by its lower triangle, with
-// Q·S·Qᵀ, both triangles. For each block H = I − Vᵀ·T·V of reflectors, with
-// X = S·Vᵀ, W = (T·V)ᵀ and Z = X − ½·W·(V·X),
+// congruence overwrites the symmetric matrix S, given by its lower triangle, with Q·S·Qᵀ, both triangles. For each
+// block H = I − Vᵀ·T·V of reflectors, with X = S·Vᵀ, W = (T·V)ᵀ and Z = X − ½·W·(V·X),
 //
 //	Hᵀ·S·H = S − Z·Wᵀ − W·Zᵀ
 //

@@ -1,6 +1,5 @@
-// Package codec writes what a prior holds as bytes, and reads it back without trust
-// in where it came from: every length is held against the bytes that are left and
-// against [Limits] before memory is taken for it.
+// Package codec writes what a prior holds as bytes, and reads it back without trust in where it came from: every length
+// is held against the bytes that are left and against [Limits] before memory is taken for it.
 package codec
 
 import (
@@ -186,8 +185,7 @@ func (d *Decoder) Byte() byte     { return d.Raw(1)[0] }
 func (d *Decoder) Fixed() uint64  { return binary.LittleEndian.Uint64(d.Raw(8)) }
 func (d *Decoder) Float() float64 { return math.Float64frombits(d.Fixed()) }
 
-// padded reports whether an integer of n bytes has more than it needs, as none has that an
-// Encoder writes.
+// padded reports whether an integer of n bytes has more than it needs, as none has that an Encoder writes.
 func padded(b []byte, n int) bool { return n > 1 && b[n-1] == 0 }
 
 func (d *Decoder) uint() uint64 {
@@ -207,8 +205,7 @@ func (d *Decoder) Int() int {
 	return int(v)
 }
 
-// Count reads a length of items that take at least size bytes each, so that a
-// wrong one cannot make a large allocation.
+// Count reads a length of items that take at least size bytes each, so that a wrong one cannot make a large allocation.
 func (d *Decoder) Count(size int) int {
 	v := d.uint()
 	if v > uint64(len(d.Buf)/size) {
@@ -313,8 +310,7 @@ func (e *Encoder) Lower(a *linalg.Sym) {
 	}
 }
 
-// Lower reads a symmetric matrix of n rows, nil if it has not so many. Its entries may be
-// squares of values.
+// Lower reads a symmetric matrix of n rows, nil if it has not so many. Its entries may be squares of values.
 func (d *Decoder) Lower(n int) *linalg.Sym {
 	packed := d.floats(points.MaxValue * points.MaxValue)
 	if len(packed) != n*(n+1)/2 {

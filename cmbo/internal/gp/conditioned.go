@@ -12,9 +12,8 @@ import (
 // yet, given their prior covariances as numbers. It sees no points: the caller keeps the order in
 // which the observations were given, and brings their covariances with other points in that order.
 //
-// The zero value conditions on nothing. Grow, Factorize and Reset change it; the other
-// methods may run concurrently. Of the methods of [gaussian.Conditioner] those that add
-// observations one by one are not for callers.
+// The zero value conditions on nothing. Grow, Factorize and Reset change it; the other methods may run concurrently. Of
+// the methods of [gaussian.Conditioner] those that add observations one by one are not for callers.
 type Conditioned struct {
 	gaussian.Conditioner
 	noise   []float64 // variances, by observation
@@ -24,8 +23,7 @@ type Conditioned struct {
 // A Row sets dst, of length i+1, to the prior covariances of entry i with the entries 0 to i.
 type Row func(dst []float64, i int) error
 
-// Noise returns the variances on the diagonal that are none of the prior: the noise of
-// each entry and the jitter.
+// Noise returns the variances on the diagonal that are none of the prior: the noise of each entry and the jitter.
 func (d *Conditioned) Noise() []float64 {
 	out := slices.Clone(d.noise)
 	for i := range out {
@@ -45,11 +43,10 @@ func (d *Conditioned) Factorize(cov *linalg.Sym, noise, resid []float64) error {
 	return nil
 }
 
-// Grow conditions on observations with the prior covariances that row gives. Of those known before,
-// the first same keep their part of the factor if they also keep their noise variances; the caller
-// says of how many the covariances are as they were. Rows grown one at a time or all at once are
-// the same to the bit. Where a row makes the covariance singular the whole matrix is factorised
-// with what jitter it needs, and at the next call again.
+// Grow conditions on observations with the prior covariances that row gives. Of those known before, the first same keep
+// their part of the factor if they also keep their noise variances; the caller says of how many the covariances are as
+// they were. Rows grown one at a time or all at once are the same to the bit. Where a row makes the covariance singular
+// the whole matrix is factorised with what jitter it needs, and at the next call again.
 //
 // It takes O(n²) time for each new observation. After an error d conditions on nothing.
 func (d *Conditioned) Grow(same int, row Row, noise, resid []float64) error {
@@ -94,10 +91,9 @@ func (d *Conditioned) Reset() {
 	d.noise, d.pending = d.noise[:0], 0
 }
 
-// WithPending returns d with p more entries of the given noise variance, whose values are what d
-// predicts: means stay as they are, variances shrink. row is as for Grow, the pending entries being
-// those from d.Len() on. An entry that the ones before determine to rounding gets what more noise
-// its row needs. Without pending entries it returns d itself.
+// WithPending returns d with p more entries of the given noise variance, whose values are what d predicts: means stay
+// as they are, variances shrink. row is as for Grow, the pending entries being those from d.Len() on. An entry that the
+// ones before determine to rounding gets what more noise its row needs. Without pending entries it returns d itself.
 func (d *Conditioned) WithPending(p int, row Row, noise float64) (*Conditioned, error) {
 	if p == 0 {
 		return d, nil

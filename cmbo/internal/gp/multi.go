@@ -52,9 +52,8 @@ func (m *MultiTask) Add(x *linalg.Dense, z, noise []float64) {
 	m.scratch = make([]likelihoodScratch, parallel.Workers(m.workers, len(m.tasks)))
 }
 
-// Eval returns the value at theta, the mean, the kernel's log-parameters and the
-// logarithm of the noise variance, and sets grad to its gradient. It is NaN where a
-// covariance is not definite, and everywhere once Err is not nil.
+// Eval returns the value at theta, the mean, the kernel's log-parameters and the logarithm of the noise variance, and
+// sets grad to its gradient. It is NaN where a covariance is not definite, and everywhere once Err is not nil.
 func (m *MultiTask) Eval(ctx context.Context, theta, grad []float64) float64 {
 	last := len(theta) - 1
 	k, err := m.template.WithParams(theta[1:last])

@@ -7,10 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
 
-// A View is how a process sees scaled values: differences between those far below the best are
-// smaller, see [scaling.Low], and all are brought to mean 0 and deviation 1 again. A cost that
-// explodes in a part of the space is no draw of a stationary process, and its logarithm may be.
-// The zero View is that of the values as they are.
+// A View is how a process sees scaled values: differences between those far below the best are smaller, see
+// [scaling.Low], and all are brought to mean 0 and deviation 1 again. A cost that explodes in a part of the space is no
+// draw of a stationary process, and its logarithm may be. The zero View is that of the values as they are.
 type View struct {
 	low          scaling.Low
 	shift, scale float64

@@ -8,8 +8,7 @@ import (
 // The width of a task is the way from its median to its best value, or, where half of
 // the values are the best one, from its lower quartile.
 const (
-	// lowWidths is how far below the best value of its task a value is told apart
-	// from worse ones, in widths.
+	// lowWidths is how far below the best value of its task a value is told apart from worse ones, in widths.
 	lowWidths = 3
 	// nearWidths is how far below the best value differences count in full.
 	nearWidths = 0.75
@@ -28,10 +27,9 @@ const apart = 10
 // there are none. Such values say that a point is bad, not how bad: a penalty that stands for a
 // crash, a loss that diverged. They would set a scale on which all others look alike.
 //
-// The width is at least the one given, what is known of it otherwise, 0 for nothing.
-// Fewer than three values have no width, and fewer than eight none by themselves unless
-// the worst of them are penalties beyond doubt: see penalties. Where the others are all
-// equal, nothing but the width given tells them from penalties.
+// The width is at least the one given, what is known of it otherwise, 0 for nothing. Fewer than three values have no
+// width, and fewer than eight none by themselves unless the worst of them are penalties beyond doubt: see penalties.
+// Where the others are all equal, nothing but the width given tells them from penalties.
 func RaiseLow(y []float64, width float64) []float64 { return RaiseBelow(y, math.Inf(1), width) }
 
 // RaiseBelow is RaiseLow of values of which the best that counts is given, +Inf for the largest: to where values
@@ -63,10 +61,9 @@ func RaiseBelow(y []float64, best, width float64) []float64 {
 	return out
 }
 
-// CompressLow returns the values of a past task, raised as by RaiseLow, with the
-// differences between low ones made smaller, and their noise variances, if any,
-// accordingly. How good points differ is what another task gains from; how bad ones do
-// would take most of the variance that is learned. Tasks without a width stay as they are.
+// CompressLow returns the values of a past task, raised as by RaiseLow, with the differences between low ones made
+// smaller, and their noise variances, if any, accordingly. How good points differ is what another task gains from; how
+// bad ones do would take most of the variance that is learned. Tasks without a width stay as they are.
 func CompressLow(y, noise []float64) (low, variances []float64) {
 	y, l := LowOfTask(y)
 	return l.Compress(y, noise)
@@ -165,8 +162,7 @@ func (l Low) SlopeFrom(low, steepest float64) float64 {
 	return 1
 }
 
-// NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if
-// they are not compressed.
+// NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if they are not compressed.
 func NearOf(low []float64) float64 {
 	if len(low) < fewestValues {
 		return 0

@@ -5,11 +5,10 @@ import (
 	"slices"
 )
 
-// A Warp is an increasing map of values to the scale on which a model with a normal error
-// suits them better: the inverse hyperbolic sine of the value in some unit, which is the
-// logarithm of what is far above the unit, and a line near 0, so that no value is without
-// an image. The unit 0 stands for no warp, others are a thousandth of the least known value:
-// what is above that has its logarithm to seven digits.
+// A Warp is an increasing map of values to the scale on which a model with a normal error suits them better: the
+// inverse hyperbolic sine of the value in some unit, which is the logarithm of what is far above the unit, and a line
+// near 0, so that no value is without an image. The unit 0 stands for no warp, others are a thousandth of the least
+// known value: what is above that has its logarithm to seven digits.
 type Warp struct{ Unit float64 }
 
 // minWarped keeps ratios of values to the unit finite, which is the least one over warpBelow.
@@ -18,9 +17,8 @@ const (
 	warpBelow = 1024
 )
 
-// ChooseWarp returns the warp of values of several tasks: by their least one, if all are
-// positive and normal distributions, one for each task, have a larger likelihood of the
-// logarithms than of the values; else none.
+// ChooseWarp returns the warp of values of several tasks: by their least one, if all are positive and normal
+// distributions, one for each task, have a larger likelihood of the logarithms than of the values; else none.
 func ChooseWarp(tasks ...[]float64) Warp {
 	least, gain := math.Inf(1), 0.0
 	for _, y := range tasks {
@@ -54,8 +52,7 @@ func LogWarp(y []float64) Warp {
 	return Warp{max(slices.Min(y), minWarped) / warpBelow}
 }
 
-// LogUnit returns what the image of a value far above the unit has to have added to be the
-// value's logarithm.
+// LogUnit returns what the image of a value far above the unit has to have added to be the value's logarithm.
 func (w Warp) LogUnit() float64 { return math.Log(w.Unit / 2) }
 
 // Apply maps a value, infinite ones to themselves.

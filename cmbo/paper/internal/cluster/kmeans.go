@@ -21,8 +21,7 @@ type Geometry interface {
 	// metric reports whether distance obeys the triangle inequality. Where it does not, what
 	// a move of a point gains is an estimate only, and partitions are polished.
 	metric() bool
-	// cost is what the objective sums over points, a rising function of the
-	// distance: d² for W2, d for Jeffreys.
+	// cost is what the objective sums over points, a rising function of the distance: d² for W2, d for Jeffreys.
 	cost(d float64) float64
 	// point returns point j as a centre.
 	point(j int) center
@@ -60,27 +59,24 @@ type Result struct {
 // from there on as many fewer as keep the work in hand, but 3.
 func Restarts(n int) int { return max(3, min(40, 1000/n)) }
 
-// Up to movePoints points are moved one at a time where the nearest centres leave
-// nothing to do, and up to polishPoints the best polishedPartitions are polished. Where
-// points are many, one of them hardly changes a boundary.
+// Up to movePoints points are moved one at a time where the nearest centres leave nothing to do, and up to polishPoints
+// the best polishedPartitions are polished. Where points are many, one of them hardly changes a boundary.
 var (
 	movePoints         = 100
 	polishPoints       = 30
 	polishedPartitions = 10
 )
 
-// KMeans groups the points of g into c non-empty clusters: k-means++ seeding, assignment to the
-// nearest centre with ties by index, arithmetic means as centres. The means do not minimise the sum
-// of W2 or Jeffreys distances, so descent is not guaranteed: the best partition met is kept, the
-// first of them if several are as good.
+// KMeans groups the points of g into c non-empty clusters: k-means++ seeding, assignment to the nearest centre with
+// ties by index, arithmetic means as centres. The means do not minimise the sum of W2 or Jeffreys distances, so descent
+// is not guaranteed: the best partition met is kept, the first of them if several are as good.
 //
 // Where every point has its nearest centre, points move that the objective gains by:
 // see move. If the triangle inequality does not hold, so that the gain is an estimate
 // only, the best partitions are at last polished by moves whose gain is computed.
 //
-// No step needs a distance for its own sake: seeds, labels and the best partition
-// follow from comparisons, which bounds decide as a rule. Where they do not, the distance
-// is evaluated, so the outcome is that of evaluating all.
+// No step needs a distance for its own sake: seeds, labels and the best partition follow from comparisons, which bounds
+// decide as a rule. Where they do not, the distance is evaluated, so the outcome is that of evaluating all.
 func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	n := g.size()
 	if c >= n {
@@ -118,8 +114,7 @@ func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	return out, nil
 }
 
-// Renumber gives clusters the order of their first members, so that equal
-// partitions have equal labels.
+// Renumber gives clusters the order of their first members, so that equal partitions have equal labels.
 func Renumber(labels []int) []int {
 	to := make(map[int]int)
 	out := make([]int, len(labels))
@@ -148,8 +143,7 @@ type partition struct {
 	sum      float64 // the objective, once it was asked for
 }
 
-// kmeansRun is the state of a restart, the partition that it is at, and what is kept from
-// one restart to the next.
+// kmeansRun is the state of a restart, the partition that it is at, and what is kept from one restart to the next.
 type kmeansRun struct {
 	g     Geometry
 	c     int
@@ -213,9 +207,8 @@ func (k *kmeansRun) run(ctx context.Context, rnd *rand.Rand) error {
 	return nil
 }
 
-// seed draws centres among the points: the first uniformly, each next with
-// probability proportional to its cost to the nearest so far (D. Arthur and
-// S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
+// seed draws centres among the points: the first uniformly, each next with probability proportional to its cost to the
+// nearest so far (D. Arthur and S. Vassilvitskii, k-means++, SODA 2007), and assigns every point.
 func (k *kmeansRun) seed(ctx context.Context, rnd *rand.Rand) (err error) {
 	n := k.g.size()
 	chosen := []int{rnd.IntN(n)}
@@ -236,8 +229,7 @@ func (k *kmeansRun) seed(ctx context.Context, rnd *rand.Rand) (err error) {
 	return err
 }
 
-// fillEmpty gives each empty cluster the point farthest from its centre among
-// clusters of two or more, ties by index.
+// fillEmpty gives each empty cluster the point farthest from its centre among clusters of two or more, ties by index.
 func (k *kmeansRun) fillEmpty(ctx context.Context) error {
 	sizes := make([]int, k.c)
 	for _, l := range k.labels {
@@ -308,12 +300,11 @@ func (k *kmeansRun) assign(ctx context.Context) ([]int, error) {
 	return next, err
 }
 
-// move returns labels by which points change clusters that the objective gains by. To take a point
-// out of a cluster of n takes n/(n−1) times its cost off the objective, and to put it into one of m
-// adds m/(m+1) times its cost to the centre there: so it is for squared Euclidean distances and
-// arithmetic means, and nearly so here (J. A. Hartigan and M. A. Wong, A k-means clustering
-// algorithm, Applied Statistics 28 (1979) 100-108). Points take their turns by index, and each
-// cluster takes part in one move at most, since its centre is another one afterwards.
+// move returns labels by which points change clusters that the objective gains by. To take a point out of a cluster of
+// n takes n/(n−1) times its cost off the objective, and to put it into one of m adds m/(m+1) times its cost to the
+// centre there: so it is for squared Euclidean distances and arithmetic means, and nearly so here (J. A. Hartigan and
+// M. A. Wong, A k-means clustering algorithm, Applied Statistics 28 (1979) 100-108). Points take their turns by index,
+// and each cluster takes part in one move at most, since its centre is another one afterwards.
 func (k *kmeansRun) move() ([]int, error) {
 	next := slices.Clone(k.labels)
 	busy := make([]bool, k.c)

@@ -65,9 +65,8 @@ func (k *kmeansRun) near(j int) span {
 	return out
 }
 
-// nearest returns the centre nearest to point j, the first of several. Where
-// lower bounds leave more than one it looks at their upper bounds, and then
-// evaluates the most promising distances until one is left.
+// nearest returns the centre nearest to point j, the first of several. Where lower bounds leave more than one it looks
+// at their upper bounds, and then evaluates the most promising distances until one is left.
 func (k *kmeansRun) nearest(w, j int) (int, error) {
 	for bounded := false; ; bounded = true {
 		limit := k.near(j).hi
@@ -151,8 +150,7 @@ func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []i
 // does not depend on the number of workers, so neither does the work.
 func batchSize(n int) int { return min(n, max(8, n/4)) }
 
-// offer keeps p if its objective, the sum of costs of the points in their order, is below
-// that of the best so far.
+// offer keeps p if its objective, the sum of costs of the points in their order, is below that of the best so far.
 func (k *kmeansRun) offer(ctx context.Context, p *partition) error {
 	if k.best != nil {
 		if better, err := k.below(ctx, p, k.best); err != nil || !better {
@@ -163,8 +161,7 @@ func (k *kmeansRun) offer(ctx context.Context, p *partition) error {
 	return nil
 }
 
-// below reports whether the objective of p is below that of q. Clusters that are
-// in both have the same part in both.
+// below reports whether the objective of p is below that of q. Clusters that are in both have the same part in both.
 func (k *kmeansRun) below(ctx context.Context, p, q *partition) (bool, error) {
 	type term struct {
 		j     int

@@ -39,9 +39,8 @@ func (g *normal) unpackFactor(dst *linalg.Dense) {
 	unpack(g.factor, dst.Row)
 }
 
-// Posteriors holds the tasks' posteriors on the clustering points in the form
-// that k-means on thousands of tasks can keep: of n points, 4 n² bytes each for the
-// covariance and its Cholesky factor.
+// Posteriors holds the tasks' posteriors on the clustering points in the form that k-means on thousands of tasks can
+// keep: of n points, 4 n² bytes each for the covariance and its Cholesky factor.
 type Posteriors struct {
 	n     int // points
 	tasks []*normal
@@ -89,13 +88,11 @@ func unpack(packed []float64, row func(i int) []float64) {
 	}
 }
 
-// RelativeJitter times the largest mean variance of all the Gaussians compared
-// is added to both covariances of a Jeffreys divergence: one amount for all, so
-// that divergences compare and inverses can be kept.
+// RelativeJitter times the largest mean variance of all the Gaussians compared is added to both covariances of a
+// Jeffreys divergence: one amount for all, so that divergences compare and inverses can be kept.
 const RelativeJitter = 1e-6
 
-// Wasserstein returns the tasks as points for k-means in the 2-Wasserstein
-// distance, on up to so many goroutines.
+// Wasserstein returns the tasks as points for k-means in the 2-Wasserstein distance, on up to so many goroutines.
 func (p *Posteriors) Wasserstein(workers int) *GaussianGeometry {
 	return &GaussianGeometry{Posteriors: p,
 		scratch: make([]geometryScratch, parallel.Workers(workers, len(p.tasks)*len(p.tasks)))}
@@ -191,8 +188,7 @@ func (g *GaussianGeometry) distance(w, j int, c center) (float64, error) {
 // Pair returns the distance of tasks j and k; w names the goroutine.
 func (g *GaussianGeometry) Pair(w, j, k int) (float64, error) { return g.distance(w, j, g.point(k)) }
 
-// lower is the distance of the marginals: for each point on its own the best
-// coupling costs no more than any joint one.
+// lower is the distance of the marginals: for each point on its own the best coupling costs no more than any joint one.
 func (g *GaussianGeometry) lower(j int, c center) float64 {
 	if g.jeffreys {
 		return 0
@@ -214,8 +210,7 @@ func (g *GaussianGeometry) upper(j int, c center) float64 {
 	return math.Sqrt(linalg.SqDist(a.mean, b.mean) + max(d, 0))
 }
 
-// slack allows for covariances that are singular to rounding ε, whose distances
-// err by the square root of n·ε·tr.
+// slack allows for covariances that are singular to rounding ε, whose distances err by the square root of n·ε·tr.
 func (g *GaussianGeometry) slack() float64 {
 	return 4 * math.Sqrt(float64(g.n)*0x1p-52*g.largestTrace())
 }
