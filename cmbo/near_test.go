@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -21,6 +22,8 @@ var (
 	nearProblems = flag.Int("near", 4, "problems of each family of TestNearTheBest")
 	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
 	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
+	nearBudget   = flag.Int("near-budget", 50, "evaluations of each of its runs")
+	nearRival    = flag.String("near-rival", "", "a method of package baseline that it compares the default with instead, of the same past")
 	pastRuns     = flag.Int("past-runs", 1, "problems of each family of TestCoverageOfPastRuns")
 	pastChange   = flag.String("past-runs-change", "", "an ablation of its priors, empty for none")
 	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
@@ -79,14 +82,16 @@ func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64
 // either.
 func TestNearTheBest(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
-	const budget = 50
 	families := []string{"Levy", "Styblinski-Tang", "peak"}
 	if *nearProblems > 8 {
 		families = append(families, "Ackley", "Zakharov")
 	}
 	arms := []string{"neither", "nearer candidates alone", "exact and smooth functions alone"}
-	if *nearProblems <= 8 {
+	if *nearProblems <= 8 || *nearRival != "" {
 		arms = arms[:1]
+	}
+	if *nearRival != "" {
+		arms[0] = *nearRival
 	}
 	all := make([][]float64, len(arms))
 	climbs := *cmbo.Climbs
@@ -103,18 +108,25 @@ func TestNearTheBest(t *testing.T) {
 			}
 			for arm := range ends {
 				var opts []cmbo.Option
+				rival := arm == 1 && *nearRival != ""
 				*cmbo.Climbs, *cmbo.MayBeExact = climbs, arm != 1 && arm != 2
-				if arm == 1 || arm == 3 {
+				if (arm == 1 || arm == 3) && !rival {
 					*cmbo.Climbs = 0
 					opts = append(opts, cmbo.WithCandidateCounts(300, 240))
 				}
-				if prior := priors[0]; prior != nil {
+				if rival {
+					method, err := baseline.Find(*nearRival)
+					require.NoError(t, err)
+					model, err := method.Learn(ctx, h.space, h.tasks)
+					require.NoError(t, err)
+					opts = append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))
+				} else if prior := priors[0]; prior != nil {
 					if !*cmbo.MayBeExact {
 						prior = priors[1]
 					}
 					opts = append(opts, cmbo.WithPrior(prior))
 				}
-				regret := h.regret(t, seed, budget, func(int, *cmbo.Optimizer) {}, opts...)
+				regret := h.regret(t, seed, *nearBudget, func(int, *cmbo.Optimizer) {}, opts...)
 				ends[arm] = append(ends[arm], math.Log10(max(regret, 1e-7)))
 			}
 		}
@@ -130,7 +142,7 @@ func TestNearTheBest(t *testing.T) {
 	for arm, name := range arms {
 		t.Logf("all: runs end at %s of the regret with %s", ratioOf(all[arm]), name)
 	}
-	if mean, _ := stat.MeanVariance(all[0]); *nearNoise == 0 {
+	if mean, _ := stat.MeanVariance(all[0]); *nearNoise == 0 && *nearRival == "" {
 		assert.Less(t, mean, -0.15)
 	}
 }
