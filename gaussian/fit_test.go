@@ -140,6 +140,11 @@ func TestFitterTied(t *testing.T) {
 	require.Equal(t, th[1], th[3])
 	require.LessOrEqual(t, math.Exp(th[1]), 0.2*(1+1e-14))
 	require.GreaterOrEqual(t, math.Exp(th[2]), 5*(1-1e-14))
+	th = fit(all, x, FitOptions{Params: priors, Tied: []int{0, 1, 1, 2}}).Kernel.AppendParams(nil)
+	require.Equal(t, th[1], th[2])
+	require.LessOrEqual(t, math.Exp(th[1]), 0.2*(1+1e-14))
+	require.GreaterOrEqual(t, math.Exp(th[3]), 3*(1-1e-14))
+	require.LessOrEqual(t, math.Exp(th[3]), 4*(1+1e-14))
 
 	twice := linalg.NewDense(30, 4, nil)
 	for i := range 30 {
@@ -366,24 +371,25 @@ func TestFitterErrors(t *testing.T) {
 	ctx := context.Background()
 	var f Fitter
 	for name, tt := range map[string]struct{ err, want error }{
-		"nil kernel":      {second(f.Fit(ctx, nil, 0, x, y, nil, nil)), ErrArgument},
-		"nil x":           {second(f.Fit(ctx, k, 0, nil, y, nil, nil)), ErrArgument},
-		"negative noise":  {second(f.Fit(ctx, k, -1, x, y, nil, nil)), ErrArgument},
-		"short y":         {second(f.Fit(ctx, k, 0, x, y[1:], nil, nil)), ErrDimension},
-		"dimension":       {second(f.Fit(ctx, kernel.Matern32(1, 1, 1), 0, x, y, nil, nil)), ErrDimension},
-		"NaN mean":        {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Variance.Mean = nan }))), ErrNotFinite},
-		"zero SD":         {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = 0 }))), ErrArgument},
-		"NaN SD":          {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = nan }))), ErrArgument},
-		"zero bound":      {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Min = 0 }))), ErrArgument},
-		"crossed bounds":  {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = 0.01 }))), ErrArgument},
-		"infinite bound":  {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = math.Inf(1) }))), ErrArgument},
-		"negative starts": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Starts: -1})), ErrArgument},
-		"Params":          {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Params: make([]LogNormal, 1)})), ErrDimension},
-		"Tied":            {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0}})), ErrDimension},
-		"Tied leaves out": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0, 2}})), ErrArgument},
-		"Tied below":      {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{-1, 0}})), ErrArgument},
-		"no Params":       {second(f.Fit(ctx, foreign{1}, 0, x, y, nil, nil)), ErrArgument},
-		"no parameters":   {second(f.Fit(ctx, level(1), 0, x, y, nil, nil)), nil},
+		"nil kernel":       {second(f.Fit(ctx, nil, 0, x, y, nil, nil)), ErrArgument},
+		"nil x":            {second(f.Fit(ctx, k, 0, nil, y, nil, nil)), ErrArgument},
+		"negative noise":   {second(f.Fit(ctx, k, -1, x, y, nil, nil)), ErrArgument},
+		"short y":          {second(f.Fit(ctx, k, 0, x, y[1:], nil, nil)), ErrDimension},
+		"dimension":        {second(f.Fit(ctx, kernel.Matern32(1, 1, 1), 0, x, y, nil, nil)), ErrDimension},
+		"NaN mean":         {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Variance.Mean = nan }))), ErrNotFinite},
+		"zero SD":          {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = 0 }))), ErrArgument},
+		"NaN SD":           {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.Noise.SD = nan }))), ErrArgument},
+		"zero bound":       {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Min = 0 }))), ErrArgument},
+		"crossed bounds":   {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = 0.01 }))), ErrArgument},
+		"infinite bound":   {second(f.Fit(ctx, k, 0, x, y, nil, prior(func(p *Priors) { p.LengthScale.Max = math.Inf(1) }))), ErrArgument},
+		"negative starts":  {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Starts: -1})), ErrArgument},
+		"Params":           {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Params: make([]LogNormal, 1)})), ErrDimension},
+		"Tied":             {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0}})), ErrDimension},
+		"Tied leaves out":  {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{0, 2}})), ErrArgument},
+		"Tied begins at 1": {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{1, 1}})), ErrArgument},
+		"Tied below":       {second(f.Fit(ctx, k, 0, x, y, nil, &FitOptions{Tied: []int{-1, 0}})), ErrArgument},
+		"no Params":        {second(f.Fit(ctx, foreign{1}, 0, x, y, nil, nil)), ErrArgument},
+		"no parameters":    {second(f.Fit(ctx, level(1), 0, x, y, nil, nil)), nil},
 	} {
 		assert.ErrorIs(t, tt.err, tt.want, name)
 	}
