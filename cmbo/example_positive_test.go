@@ -46,6 +46,6 @@ func ExampleWithPositiveValues() {
 	fmt.Println(opt.Observe([]float64{0.1, 3}, -1))
 	// Output:
 	// best: 6.2 ms with 21 threads; none is likely to be below 6.1 ms
-	// share 0.1 and 3 threads: 51 ms, 90 % within 18 to 218
+	// share 0.1 and 3 threads: 51 ms, 90 % within 19 to 214
 	// cmbo: unusable value: value -1 is not positive, as WithPositiveValues says that all are
 }

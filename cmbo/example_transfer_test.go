@@ -143,6 +143,6 @@ func ExampleOptimizer_Explain() {
 	_, text, _ := strings.Cut(why.String(), "depth=6: ")
 	fmt.Printf("lr=%.4g: %s\n", why.Trial.Float("lr"), text)
 	// Output:
-	// largest score of 366 candidates
-	// lr=0.002606: the largest mean (score 0.6828) of 366 candidates; expected 0.6828; too early to tell whether the past helps: 0 of 5 values
+	// largest score of 376 candidates
+	// lr=0.002608: the largest mean (score 0.6828) of 376 candidates; expected 0.6828; too early to tell whether the past helps: 0 of 5 values
 }

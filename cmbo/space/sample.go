@@ -136,26 +136,36 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 // points drawn at random.
 const moveProb = 0.5
 
+// Steps below fineStep are those of points that come ever nearer to one, between whose choices little is left to tell.
+const fineStep = 0.02
+
 // choice reports what counts as a choice there: a number of two or three values moves by half its range at least.
 func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }
 
 // Near returns n rows around a row of a parameter space, repetitions included: each moves in one parameter at least, a
 // number by about step, a part of its range; of categoricals, booleans and numbers of two or three values about one
-// changes. A move beyond a bound ends there, at the row itself if on it.
+// changes. Steps below 0.02 move the numbers that may move so little alone, if there are any. A move beyond a bound ends
+// there, at the row itself if on it.
 func (s *Space) Near(around []float64, n int, step float64, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
 	choices := 0.0
-	for _, p := range s.params {
-		if p.choice() {
+	var all, move []int
+	for k, p := range s.params {
+		if all = append(all, k); p.choice() {
 			choices++
+		} else if step < fineStep && step*(p.count()-1) >= 1 {
+			move = append(move, k)
 		}
+	}
+	if move == nil {
+		move = all
 	}
 	for range n {
 		row := slices.Clone(around)
-		forced := r.IntN(len(row))
-		for k, p := range s.params {
-			prob := moveProb
+		forced := move[r.IntN(len(move))]
+		for _, k := range move {
+			p, prob := s.params[k], moveProb
 			if p.choice() {
 				prob = min(prob, 1/choices)
 			}

@@ -165,6 +165,38 @@ func TestNearManyChoices(t *testing.T) {
 	}
 }
 
+// TestNearByLittle: steps below 0.02 move numbers that may move so little, and what else there is only where there are none.
+func TestNearByLittle(t *testing.T) {
+	s, err := New(LogFloat("rate", 1e-4, 1), Int("fine", 0, 1000), Int("coarse", 0, 50), Categorical("kind", "a", "b", "c"), Bool("on"))
+	require.NoError(t, err)
+	at := []float64{0.01, 500, 25, 1, 0}
+	moved := func(s *Space, at []float64, step float64) []int {
+		n := make([]int, len(at))
+		for _, row := range s.Near(at, 2000, step, rng.Stream(1, "little")) {
+			require.NotEqual(t, at, row)
+			for k, v := range row {
+				if v != at[k] {
+					n[k]++
+				}
+			}
+		}
+		return n
+	}
+	for _, n := range moved(s, at, 0.02) {
+		require.Greater(t, n, 400)
+	}
+	few := moved(s, at, 0.0199)
+	require.Greater(t, min(few[0], few[1]), 1000)
+	require.Equal(t, []int{0, 0, 0}, few[2:], "neither coarse whole numbers nor choices")
+	finer := moved(s, at, 0.0009)
+	require.Equal(t, []int{2000, 0, 0, 0, 0}, finer)
+	rest, err := New(Int("coarse", 0, 50), Categorical("kind", "a", "b", "c"))
+	require.NoError(t, err)
+	for _, n := range moved(rest, at[2:4], 0.001) {
+		require.Greater(t, n, 900)
+	}
+}
+
 // TestIntLimits: integers end at ±2^53, whatever rounds to it, and where an int has 32 bits at what that holds.
 func TestIntLimits(t *testing.T) {
 	if math.MaxInt == math.MaxInt32 {
