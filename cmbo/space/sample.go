@@ -136,7 +136,7 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 // points drawn at random.
 const moveProb = 0.5
 
-// Steps below fineStep are those of points that come ever nearer to one, between whose choices little is left to tell.
+// Steps below fineStep refine numbers: a row that had another choice, too, would be no nearer to the one around which it is.
 const fineStep = 0.02
 
 // choice reports what counts as a choice there: a number of two or three values moves by half its range at least.

@@ -6,8 +6,9 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// A Coordinate of the unit cube is of a parameter. Those of one parameter, of which a choice among several has more than one,
-// have one lengthscale, and may have it with others of their kind: how far two choices are apart is nobody's measure.
+// A Coordinate of the unit cube is of a parameter. Those of one parameter have one lengthscale: a choice among several is
+// encoded in more than one. Parameters of one kind may share it, numbers or choices: distances of the one, parts of a range,
+// do not compare with those of the other, which are equal or not.
 type Coordinate struct {
 	Param int // its number
 	Kind  int // 0 if it is a number as the first parameter is, or a choice as that is, else 1

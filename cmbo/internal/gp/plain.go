@@ -39,11 +39,11 @@ type Scaling func(y, noise []float64) (scaled, variances []float64)
 // smoothMark is what parameters of a smooth kernel have added to the share of their view, which is at most 1.
 const smoothMark = 2
 
-// NewPlain returns the model of a run of points with those coordinates. template is the kernel whose parameters are fitted, nil for the default,
-// Matérn-3/2 with one lengthscale for each parameter, or with one for all numbers and one for all choices, as the evidence
-// has it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit takes its values through scale,
-// and as one of the views of shares shows them; exact has it look for noise that is next to none, by the default
-// with Matérn-5/2, too.
+// NewPlain returns the model of a run of points with those coordinates. template is the kernel whose parameters are
+// fitted, nil for the default, Matérn-3/2 with one lengthscale for each parameter, or with one for all numbers and one for
+// all choices, as the evidence has it at each fit; noise is the noise variance where none is given, NaN to fit it. A fit
+// takes its values through scale, and as one of the views of shares shows them; exact has it look for noise that is next
+// to none, by the default with Matérn-5/2, too, and made to each of the first forty observations.
 func NewPlain(coordinates []Coordinate, template kernel.Kernel, noise float64, scale Scaling, shares []float64, exact bool, seed uint64) *Plain {
 	g := &Plain{scale: scale, count: -1, rough: []kernel.Kernel{template}}
 	g.fits = Fits{Forms: []Form{{Kernel: template}}, Noise: noise, Seed: seed, Shares: shares, Exact: exact}
