@@ -282,7 +282,8 @@ var noiseChecks = flag.Int("noise-checks", 0, "checks of each kind that TestChec
 // TestCheckOfNoise: tasks that tell nothing of each other help or mislead in at most one check of twenty each, as far
 // as so many checks can tell. With the flag it has more kinds of them, and tasks whose peaks lie close together.
 func TestCheckOfNoise(t *testing.T) {
-	testutil.SkipRace(t, "it counts verdicts")
+	t.Parallel()
+	testutil.SkipShort(t, "it counts verdicts")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	checks, counts, sizes := 60, []int{5}, []int{6}

@@ -18,7 +18,7 @@ import (
 )
 
 var (
-	choicesProblems = flag.Int("choices", 4, "problems of each family of TestNumbersAndChoices")
+	choicesProblems = flag.Int("choices", 3, "problems of each family of TestNumbersAndChoices")
 	choicesBudget   = flag.Int("choices-budget", 30, "evaluations of each of its runs")
 	choicesNoise    = flag.Float64("choices-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )

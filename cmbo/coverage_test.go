@@ -109,6 +109,7 @@ func (c coverage) shares() map[string]float64 {
 // for, and of rows that it does not. A run's share deviates by a tenth, and the mean of 4n runs by
 // half of that over √n: the bounds are wider by two of those.
 func TestCoverage(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
 	problems := *coverageProblems

@@ -58,6 +58,7 @@ func TestLeavesAFailingRegion(t *testing.T) {
 // loses at most half of its evaluations to it, and at most a fifth more than one without a
 // past. What is left to find lies on the border of the region, so some losses buy something.
 func TestFailingPeak(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares losses of whole runs")
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -161,6 +162,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 // seem to have, nor to what is for a past that misleads: a reaction's yield over choices and numbers, with noise and without,
 // ends above what random search finds.
 func TestSmallPast(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
 	s, err := cmbo.NewSpace(cmbo.Categorical("solvent", "DMF", "toluene", "THF", "MeCN", "water"), cmbo.Categorical("base", "K2CO3", "Cs2CO3", "Et3N"),
 		cmbo.Float("temp", 20, 140).WithStep(5), cmbo.Float("equiv", 1, 3), cmbo.LogFloat("mol%", 0.1, 10), cmbo.Ordinal("hours", 1, 2, 4, 8, 16))

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	familyProblems = flag.Int("families", 3, "problems of each family of TestFamilies")
+	familyProblems = flag.Int("families", 2, "problems of each family of TestFamilies")
 	familyBudget   = flag.Int("family-budget", 25, "evaluations of each run of TestFamilies")
 )
 
@@ -170,6 +170,7 @@ var familyGrid = func() (rows [][]float64) {
 // beside each ratio the one of a run that asks the past for its first point and forgets it then: less than that no
 // run has that trusts a past before it has values.
 func TestFamilies(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares areas")
 	ctx := context.Background()
 	square, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	nearProblems = flag.Int("near", 4, "problems of each family of TestNearTheBest")
+	nearProblems = flag.Int("near", 2, "problems of each family of TestNearTheBest")
 	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
 	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
 	nearBudget   = flag.Int("near-budget", 50, "evaluations of each of its runs")
@@ -150,6 +150,7 @@ func TestNearTheBest(t *testing.T) {
 // TestCoverageOfPastRuns: where past tasks are runs, of which most values are near the best, and in spaces without a list,
 // intervals hold values away from where a run asks, too.
 func TestCoverageOfPastRuns(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it runs past tasks")
 	var held, of int
 	for _, family := range []string{"Levy", "Styblinski-Tang", "peak", "Ackley", "Zakharov"} {

@@ -19,7 +19,7 @@ import (
 )
 
 var (
-	ownProblems = flag.Int("own", 4, "problems of each family of TestOwnLengthsOfRuns")
+	ownProblems = flag.Int("own", 3, "problems of each family of TestOwnLengthsOfRuns")
 	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
 	ownFirst    = flag.Uint64("own-first", 0, "number of the first problem of each of its families")
 	ownOther    = flag.String("own-other", likelyOfAny, "the change that it compares the default with, as WithAblation takes it")
@@ -154,6 +154,7 @@ func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int
 // fifteenth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
 // their intervals hold as much.
 func TestOwnLengthsOfRuns(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
 	var all []float64
 	var held, of [2]int

@@ -175,7 +175,8 @@ func same(t testing.TB, a, b *cmbo.Optimizer) {
 // restored proposes the same, bit for bit, and so does what is restored from the
 // journal, at whatever moment predictions were asked for in between.
 func TestSnapshotAfterEveryEvent(t *testing.T) {
-	steps := 40
+	t.Parallel()
+	steps := 32
 	if testing.Short() {
 		steps = 12
 	}

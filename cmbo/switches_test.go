@@ -20,6 +20,7 @@ var switchRuns = flag.Int("switches", 1, "runs of each kind of TestManySwitches"
 // end above climbing that turns one to three at once of the best setting. They have to refine good settings for that:
 // with candidates near the best one of which half of the switches are turned, points at random, they do not.
 func TestManySwitches(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
 	const switches, pairs, budget = 30, 20, 60
 	params := make([]cmbo.Param, switches)

@@ -100,6 +100,7 @@ func many(n int) []kernel.Kernel {
 // TestKernels runs the conformance suite on everything, in dimensions below,
 // across and above the tile of the fast path.
 func TestKernels(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine computes")
 	for _, dim := range []int{1, 2, 5, 11} {
 		x := points(t, 10, dim)
 		for d := range dim { // two points 1e-5 apart

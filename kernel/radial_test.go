@@ -17,6 +17,7 @@ func value(f *f64.Radial, s float64) float64 {
 // TestExp holds the exponential in the loops to its error bound, against math/big.
 // Matern12 with r = √(r²), which is exact, is the exponential itself.
 func TestExp(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine computes")
 	f := &shapes[matern12]
 	rng := testutil.RNG(t)
 	var rs []float64

@@ -90,6 +90,7 @@ func TestABLRGradient(t *testing.T) {
 // A run predicts as linear regression on the features does, by weights in closed form, with
 // the precisions of highest posterior density.
 func TestABLRPrediction(t *testing.T) {
+	testutil.SkipRace(t, "TestMethodsAreDeterministic has its goroutines")
 	r := testRNG(t)
 	m, err := learnABLR(ctx, square(t), family(r, 4, 10))
 	require.NoError(t, err)

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -104,6 +105,7 @@ func affineOracle(t *testing.T, m *affineGP, d cmbo.Data, z *linalg.Dense, best 
 // Predictions and scores are those of brute force over a grid far wider and finer, with
 // pending points and without, on and off the grid, near the tasks' units and far.
 func TestAffineAgainstBruteForce(t *testing.T) {
+	testutil.SkipRace(t, "TestMethodsAreDeterministic has its goroutines")
 	r := testRNG(t)
 	tasks := family(r, 6, 12)
 	m, err := learnAffineGP(ctx, square(t), tasks, set(func(c *config) { c.grid, c.iterations = 20, 4 }))

@@ -198,6 +198,7 @@ func awkward(t testing.TB) map[string][]cmbo.Task {
 // a parameter space, with trials in parallel, repeated observations and known
 // noise.
 func TestMethodsRunOnAwkwardHistories(t *testing.T) {
+	testutil.SkipRace(t, "TestMethodsAreDeterministic has its goroutines")
 	list, _ := grid(t, 5)
 	mixed, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Int("n", 0, 1))
 	require.NoError(t, err)

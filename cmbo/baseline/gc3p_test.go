@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -58,6 +59,7 @@ func TestGC3PGradient(t *testing.T) {
 // The network finds mean and deviation of scores, units playing no part, and runs begin with
 // draws of them.
 func TestGC3PLearnsScores(t *testing.T) {
+	testutil.SkipRace(t, "TestMethodsAreDeterministic has its goroutines")
 	r := testRNG(t)
 	var tasks []cmbo.Task
 	for i := range 8 {

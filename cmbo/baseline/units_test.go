@@ -5,12 +5,14 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
 // Predictions do not depend on the unit of values and of their noise, where all values of a past task are equal, or the
 // first ones of a run, either.
 func TestUnitOfNoise(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine learns and predicts")
 	for _, policy := range []cmbo.YPolicy{cmbo.ZScore, cmbo.MinMax, cmbo.Copula} {
 		var want map[string][]float64
 		for _, unit := range []float64{1, 0x1p20} {

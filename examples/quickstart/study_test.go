@@ -102,6 +102,8 @@ func TestQuickstart(t *testing.T) {
 	if testing.Short() {
 		t.Skip("takes seconds")
 	}
+	defer func(all []recipe) { pastRecipes = all }(pastRecipes)
+	pastRecipes = pastRecipes[:6] // the paper's method takes nearly all of the time, to group them
 	do := func(procs int) (console, html string) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(procs))
 		out := filepath.Join(t.TempDir(), "report.html")

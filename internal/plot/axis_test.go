@@ -89,7 +89,7 @@ func TestScaleOfAnyData(t *testing.T) {
 		}
 		return math.Pow(10, float64(rng.IntN(16)-8)) * rng.NormFloat64()
 	}
-	rounds := 100000
+	rounds := 30000
 	if testing.Short() {
 		rounds = 5000
 	}

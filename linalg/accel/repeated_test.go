@@ -20,7 +20,7 @@ import (
 // distinct points predicts. Every other fit is grown point by point; a third
 // have noise about the smallest that a factor can tell from none.
 func TestRepeatedPoints(t *testing.T) {
-	fits := 30_000
+	fits := 15_000
 	if testing.Short() {
 		fits = 3_000
 	}

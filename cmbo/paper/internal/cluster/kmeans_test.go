@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
 )
@@ -341,6 +342,7 @@ func TestKMeansManyInstances(t *testing.T) {
 
 // TestKMeansPosteriors does so for posteriors of tasks, and checks the bounds.
 func TestKMeansPosteriors(t *testing.T) {
+	testutil.SkipRace(t, "TestKMeansManyInstances has its goroutines")
 	seeds, every := uint64(1), 1
 	if testing.Short() {
 		every = 2

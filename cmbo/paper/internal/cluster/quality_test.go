@@ -103,8 +103,8 @@ func leastObjective(t *testing.T, g Geometry, c int) float64 {
 var starts = flag.Int("starts", 0, "starts of k-means alone that TestKMeansQuality holds searches among 24 tasks against; 0 stands for the best of 100, as recorded")
 
 // TestKMeansQuality: among eight tasks every seed finds the best of all partitions,
-// and among 24 nine of ten seeds find one as good as the best of 100 starts of k-means
-// alone, by either distance.
+// and among 24 five of five, with the flag nine of ten, find one as good as the best of 100
+// starts of k-means alone, by either distance.
 func TestKMeansQuality(t *testing.T) {
 	for _, size := range []struct {
 		tasks, clusters int
@@ -133,10 +133,11 @@ func TestKMeansQuality(t *testing.T) {
 					require.NoError(t, err)
 					return objectiveOf(t, g, r.Labels)
 				}
-				want, allowed := size.best[distance], 1
+				want, seeds, allowed := size.best[distance], 5, 0
 				if size.tasks == 8 {
-					want, allowed = leastObjective(t, g, size.clusters), 0
+					want, seeds, allowed = leastObjective(t, g, size.clusters), 10, 0
 				} else if *starts > 0 {
+					seeds, allowed = 10, 1
 					want = math.Inf(1)
 					moves, polish := movePoints, polishPoints
 					movePoints, polishPoints = 0, 0
@@ -147,7 +148,7 @@ func TestKMeansQuality(t *testing.T) {
 					t.Logf("the best of %d starts: %.17g", *starts, want)
 				}
 				missed := 0
-				for s := range uint64(10) {
+				for s := range uint64(seeds) {
 					if got := search(s, Restarts(size.tasks)); got > want*(1+1e-9) {
 						missed++
 						t.Logf("seed %d: %g, %.2f %% above %g", s, got, 100*(got/want-1), want)
