@@ -91,3 +91,10 @@ func (o *Optimizer) EndOf(ctx context.Context, id, step int, y float64) (mean, s
 	mean, sd = a.end(o.config.oriented(y))
 	return mean, sd, err
 }
+
+// WithOutputsOf returns p with what another prior knows of outputs.
+func WithOutputsOf(p, outputs *Prior) *Prior {
+	out := *p
+	out.outputs = outputs.outputs
+	return &out
+}

@@ -29,9 +29,7 @@ var (
 	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
-// basins returns functions of one family on the unit cube with the largest value 0, each at a point of its own near a common
-// one, where it is as smooth as a bowl or has an edge: those of Levy, of Styblinski and Tang, of Ackley, of Zakharov, and a
-// narrow peak on a broad one.
+// basins returns functions of one family on the unit cube, each with its largest value at a point of its own near a common one.
 func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 {
 	centre := make([]float64, dim)
 	for j := range centre {
@@ -43,38 +41,45 @@ func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64
 		for j := range c {
 			c[j] = centre[j] + 0.05*r.NormFloat64()
 		}
-		out[i] = func(x []float64) float64 {
-			var sum, far, waves, along float64
-			for j := range x {
-				d := x[j] - c[j]
-				far += d * d / float64(dim)
-				waves += math.Cos(6*math.Pi*d) / float64(dim)
-				along += float64(j+1) * d / float64(dim)
-				switch w := 1 + 1.5*d; family {
-				case "Levy":
-					s := math.Sin(math.Pi*w + 1)
-					if j == 0 {
-						s = math.Sin(math.Pi * w)
-						sum += s * s
-					}
-					sum += (w - 1) * (w - 1) * (1 + 4*s*s)
-				case "Styblinski-Tang":
-					z := 8*d - 2.903534
-					sum += (z*z*z*z - 16*z*z + 5*z + 78.332332) / 100
-				}
-			}
-			switch family {
-			case "Ackley":
-				return -(1 - math.Exp(-2*math.Sqrt(far))) - (1-waves)/8
-			case "Zakharov":
-				return -far - along*along - along*along*along*along
-			case "peak":
-				return (2*math.Exp(-4*far) + math.Exp(-60*far) - 3) / 3
-			}
-			return -sum / float64(dim)
-		}
+		out[i] = basinAt(family, c)
 	}
 	return out
+}
+
+// basinAt returns the function of a family whose largest value, 0, is at c, where it is as smooth as a bowl or has an edge:
+// those of Levy, of Styblinski and Tang, of Ackley, of Zakharov, and a narrow peak on a broad one.
+func basinAt(family string, c []float64) func(x []float64) float64 {
+	dim := float64(len(c))
+	return func(x []float64) float64 {
+		var sum, far, waves, along float64
+		for j := range x {
+			d := x[j] - c[j]
+			far += d * d / dim
+			waves += math.Cos(6*math.Pi*d) / dim
+			along += float64(j+1) * d / dim
+			switch w := 1 + 1.5*d; family {
+			case "Levy":
+				s := math.Sin(math.Pi*w + 1)
+				if j == 0 {
+					s = math.Sin(math.Pi * w)
+					sum += s * s
+				}
+				sum += (w - 1) * (w - 1) * (1 + 4*s*s)
+			case "Styblinski-Tang":
+				z := 8*d - 2.903534
+				sum += (z*z*z*z - 16*z*z + 5*z + 78.332332) / 100
+			}
+		}
+		switch family {
+		case "Ackley":
+			return -(1 - math.Exp(-2*math.Sqrt(far))) - (1-waves)/8
+		case "Zakharov":
+			return -far - along*along - along*along*along*along
+		case "peak":
+			return (2*math.Exp(-4*far) + math.Exp(-60*far) - 3) / 3
+		}
+		return -sum / dim
+	}
 }
 
 // TestNearTheBest: in spaces without a list, runs whose candidates come nearer and nearer to the best one, and whose values may

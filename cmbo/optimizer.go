@@ -161,8 +161,10 @@ func (o *Optimizer) makeModel() error {
 // without a prior: see gp.View. The smaller makes of most values the logarithm of what they lack of the best.
 var viewShares = []float64{1, 0.25}
 
-// mayBeExact has it look for noise that is next to none, where points come ever nearer to each other.
 var mayBeExact = true
+
+// exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each other.
+func exact(s *Space) bool { return mayBeExact && !s.Finite() }
 
 // coordinates says which lengths of models are one.
 var coordinates = gp.Coordinates
@@ -190,8 +192,7 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	exact := mayBeExact && !space.Finite()
-	return plainRun{gp.NewPlain(coordinates(space), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact, c.seed)}, nil
+	return plainRun{gp.NewPlain(coordinates(space), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact(space), c.seed)}, nil
 }
 
 // everywhere returns the candidates of a finite or listed space in the unit cube, of another n points spread over it.

@@ -85,7 +85,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space) error {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
 		}
-		m.model = consulted{plainRun{gp.NewPlain(coordinates(s), c.kernel, math.NaN(), scale, nil, false, c.seed)}}
+		m.model = consulted{plainRun{gp.NewPlain(coordinates(s), c.kernel, math.NaN(), scale, nil, exact(s), c.seed)}}
 		return nil
 	}
 	past, err := m.past.model.At(ctx, c.context)

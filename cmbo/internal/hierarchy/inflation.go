@@ -86,7 +86,8 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 		}
 	}
 	s := m.settings
-	s.Whole = true // the differences between low values of tasks are small already
+	s.Whole = true                     // the differences between low values of tasks are small already
+	s.OwnFrom, s.Outgrow = [2]int{}, 0 // deviations of lengths likely of any function are inflated
 	r := NewRun(m, s, math.NaN(), 1, nil, nil)
 	r.list = true // no point is asked about again
 	if err := r.Fit(ctx, points.Pick(t.X, order[:told]), y[:told], given[:told], nil); err != nil {

@@ -69,7 +69,7 @@ func TestInflation(t *testing.T) {
 			best, other, rest := order[:16], order[16:], y[16:]
 			y = y[:16]
 			s := o
-			s.Whole = true
+			s.Whole, s.OwnFrom, s.Outgrow = true, [2]int{}, 0
 			r := NewRun(m, s, math.NaN(), 1, nil, nil)
 			require.NoError(t, r.Fit(ctx, points.Pick(task.X, best), y, nil, nil))
 			mean, sd := make([]float64, len(rest)), make([]float64, len(rest))

@@ -17,14 +17,17 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 	if given == nil {
 		given = make([]float64, len(y))
 	}
-	if !r.s.Exact && !r.s.Whole {
-		far := math.Inf(1)
-		if r.counts != nil {
-			far = r.best(y, make([]float64, len(y)))
+	if !r.s.Exact {
+		raised, seen, variances := y, y, given
+		if !r.s.Whole {
+			far := math.Inf(1)
+			if r.counts != nil {
+				far = r.best(y, make([]float64, len(y)))
+			}
+			raised = scaling.RaiseBelow(y, far, r.Model.affine.wide())
+			r.low = r.Model.lowOf(raised, r.best(raised, given))
+			seen, variances = r.low.Compress(raised, given)
 		}
-		raised := scaling.RaiseBelow(y, far, r.Model.affine.wide())
-		r.low = r.Model.lowOf(raised, r.best(raised, given))
-		seen, variances := r.low.Compress(raised, given)
 		if err := r.fitOwn(ctx, x, y, given, raised, seen); err != nil {
 			return err
 		}

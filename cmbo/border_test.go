@@ -1,0 +1,124 @@
+package cmbo_test
+
+import (
+	"flag"
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	borderProblems = flag.Int("border", 2, "problems of each family of TestBestOnTheBorder")
+	borderBudget   = flag.Int("border-budget", 30, "evaluations of each of its runs")
+	borderPast     = flag.Int("border-past", 0, "past tasks of each of its problems, 0 for none")
+	borderNoise    = flag.Float64("border-noise", 0, "deviation of the noise of the limited output, where its range is about 1")
+)
+
+// borders returns functions of one family and loads, the best of the points whose load is at most 0 having the value 0 on the
+// border of these, at a point of its own near a common one: values beyond are better. Borders are curved.
+func borders(family string, r *rand.Rand, dim, n int) (fs, loads []func(x []float64) float64) {
+	centre, towards := make([]float64, dim), make([]float64, dim)
+	for j := range centre {
+		centre[j], towards[j] = 0.2+0.6*r.Float64(), r.NormFloat64()
+	}
+	for range n {
+		c, to, norm := make([]float64, dim), make([]float64, dim), 0.0
+		for j := range c {
+			c[j], to[j] = centre[j]+0.05*r.NormFloat64(), towards[j]+0.2*r.NormFloat64()
+			norm = math.Hypot(norm, to[j])
+		}
+		along := func(x []float64) (sum float64) {
+			for j := range x {
+				sum += to[j] / norm * (x[j] - c[j])
+			}
+			return sum
+		}
+		f, unit := basinAt(family, c), math.Exp(0.3*r.NormFloat64())
+		fs = append(fs, func(x []float64) float64 { return f(x) + along(x) })
+		loads = append(loads, func(x []float64) float64 {
+			load := along(x)
+			for j := range x {
+				load += math.Pow(math.Sin(4*(x[j]-c[j])), 2) / 8
+			}
+			return unit * load
+		})
+	}
+	return fs, loads
+}
+
+// TestBestOnTheBorder: where the best of the points that hold a limit lies on its border, runs in spaces without a list end
+// nearer to that best value if the values of the output may be next to exact and those of a smooth function; and where past
+// tasks have that output, if the process beside its past has lengths and a noise of its own.
+func TestBestOnTheBorder(t *testing.T) {
+	testutil.SkipShort(t, "it compares where runs end")
+	families := []string{"Styblinski-Tang", "Zakharov"}
+	if *borderProblems > 8 {
+		families = append(families, "Levy", "Ackley", "peak")
+	}
+	pasts := []int{*borderPast}
+	if *borderProblems <= 8 {
+		pasts = []int{0, 4}
+	}
+	defer func() { *cmbo.MayBeExact = true }()
+	for _, past := range pasts {
+		var all []float64
+		for _, family := range families {
+			var ends []float64
+			for seed := range uint64(*borderProblems) {
+				r := rng.Stream(seed, t.Name()+family)
+				dim := []int{2, 3, 4, 6}[seed%4]
+				fs, loads := borders(family, r, dim, past+1)
+				h := problemOf(t, r, dim, fs, 0)
+				for i := range h.tasks {
+					task := &h.tasks[i]
+					task.Outputs = map[string][]float64{"load": nil}
+					for _, x := range task.X {
+						task.Outputs["load"] = append(task.Outputs["load"], loads[i](x)+*borderNoise*r.NormFloat64())
+					}
+				}
+				var priors [2]*cmbo.Prior
+				if past > 0 {
+					priors = h.priors(t, likelyOfAny)
+					priors[1] = cmbo.WithOutputsOf(priors[0], priors[1])
+				}
+				for arm := range 2 {
+					*cmbo.MayBeExact = true
+					opts := []cmbo.Option{cmbo.WithSeed(seed), cmbo.WithOutput("load", cmbo.AtMost(0))}
+					if past > 0 {
+						opts = append(opts, cmbo.WithPrior(priors[arm]))
+					}
+					o, best, noise := newOptimizer(t, h.space, opts...), math.Inf(-1), rng.Stream(seed, "noise")
+					*cmbo.MayBeExact = arm == 0 // for models of outputs, which are made when they are asked
+					for range *borderBudget {
+						trial, err := o.Ask(ctx)
+						require.NoError(t, err)
+						y, load := h.target(trial.X), loads[past](trial.X)
+						if load <= 0 {
+							best = max(best, y)
+						}
+						require.NoError(t, o.Tell(trial.ID, y, cmbo.Outputs{"load": load + *borderNoise*noise.NormFloat64()}))
+					}
+					if log := math.Log10(min(max(-best, 1e-4), 10)); arm == 0 {
+						ends = append(ends, log)
+					} else {
+						ends[seed] -= log
+					}
+				}
+			}
+			t.Logf("%d past tasks, %s: runs end at %s of the regret", past, family, ratioOf(ends))
+			all = append(all, ends...)
+		}
+		t.Logf("%d past tasks, all: runs end at %s of the regret", past, ratioOf(all))
+		if mean, _ := stat.MeanVariance(all); *borderNoise == 0 {
+			assert.Less(t, mean, -0.15)
+		}
+	}
+}
