@@ -136,7 +136,8 @@ func (s *Space) Enumerate(limit int) [][]float64 {
 // points drawn at random.
 const moveProb = 0.5
 
-// Steps below fineStep refine numbers: a row that had another choice, too, would be no nearer to the one around which it is.
+// Steps of fineStep and less refine numbers: a row that had another choice, too, would be no nearer to the one around which
+// it is.
 const fineStep = 0.02
 
 // choice reports what counts as a choice there: a number of two or three values moves by half its range at least.
@@ -144,8 +145,8 @@ func (p Param) choice() bool { return !p.numeric() || p.count() <= 3 }
 
 // Near returns n rows around a row of a parameter space, repetitions included: each moves in one parameter at least, a
 // number by about step, a part of its range; of categoricals, booleans and numbers of two or three values about one
-// changes. Steps below 0.02 move the numbers that may move so little alone, if there are any. A move beyond a bound ends
-// there, at the row itself if on it.
+// changes. Steps of 0.02 and less move the numbers that may move so little alone, if there are any. A move beyond a bound
+// ends there, at the row itself if on it.
 func (s *Space) Near(around []float64, n int, step float64, r *rand.Rand) [][]float64 {
 	rows := make([][]float64, 0, n)
 	buf := make([]float64, s.dim)
@@ -154,7 +155,7 @@ func (s *Space) Near(around []float64, n int, step float64, r *rand.Rand) [][]fl
 	for k, p := range s.params {
 		if all = append(all, k); p.choice() {
 			choices++
-		} else if step < fineStep && step*(p.count()-1) >= 1 {
+		} else if step <= fineStep && step*(p.count()-1) >= 1 {
 			move = append(move, k)
 		}
 	}
