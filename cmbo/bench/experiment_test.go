@@ -136,6 +136,7 @@ func TestExperimentWorkers(t *testing.T) {
 
 // TestRecordsAreTrue follows the rows of each run through the table.
 func TestRecordsAreTrue(t *testing.T) {
+	testutil.SkipRace(t, "TestExperimentWorkers has its goroutines")
 	p, tables := smallProtocol(), smallTables()
 	p.Splits, p.Repeats = 1, 1
 	if testing.Short() {

@@ -20,6 +20,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/history"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -56,6 +57,7 @@ func mustParse(t *testing.T, args ...string) *options {
 }
 
 func TestSingleWritesCurve(t *testing.T) {
+	testutil.SkipRace(t, "TestExperiment has its goroutines")
 	path := writeTable(t)
 	random := 0.0 // what random search, the first, ends with
 	for _, args := range [][]string{
