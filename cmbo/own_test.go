@@ -64,7 +64,8 @@ func hills(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 
 	return out
 }
 
-// A pastProblem is a past of 40 values a task, none without tasks, and a target whose values have noise of that deviation.
+// A pastProblem is a past of 40 values a task, none without tasks, and a target whose values have noise of that deviation. A
+// load is an output of the target with noise of its own; nil for none.
 type pastProblem struct {
 	space  *cmbo.Space
 	tasks  []cmbo.Task
@@ -72,6 +73,9 @@ type pastProblem struct {
 	target func(x []float64) float64
 	noise  float64
 	rows   uint64 // the seed of rows to predict
+
+	load      func(x []float64) float64
+	loadNoise float64
 }
 
 // run makes the past tasks those of runs without a past, of so many evaluations.
@@ -123,14 +127,23 @@ func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) floa
 	return h
 }
 
-// regret returns how far the best point of a run is from the largest value, 0. After each evaluation it calls after.
+// regret returns how far the best point of a run, of those whose load is at most 0, is from the largest value, 0. After each
+// evaluation it calls after.
 func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(n int, o *cmbo.Optimizer), opts ...cmbo.Option) float64 {
 	o, best, e := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), rng.Stream(seed, "noise")
+	ofLoad := rng.Stream(seed, "noise of load")
 	for n := range budget {
 		trial, err := o.Ask(ctx)
 		require.NoError(tb, err)
-		best = max(best, h.target(trial.X))
-		require.NoError(tb, o.Tell(trial.ID, h.target(trial.X)+h.noise*e.NormFloat64()))
+		y, load, outputs := h.target(trial.X), 0.0, cmbo.Outputs(nil)
+		if h.load != nil {
+			load = h.load(trial.X)
+			outputs = cmbo.Outputs{"load": load + h.loadNoise*ofLoad.NormFloat64()}
+		}
+		if load <= 0 {
+			best = max(best, y)
+		}
+		require.NoError(tb, o.Tell(trial.ID, y+h.noise*e.NormFloat64(), outputs))
 		after(n+1, o)
 	}
 	return -best
