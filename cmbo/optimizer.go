@@ -161,6 +161,7 @@ func (o *Optimizer) makeModel() error {
 // without a prior: see gp.View. The smaller makes of most values the logarithm of what they lack of the best.
 var viewShares = []float64{1, 0.25}
 
+// mayBeExact is true but where tests ask what it brings.
 var mayBeExact = true
 
 // exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each other.

@@ -315,7 +315,8 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	return e, nil
 }
 
-// Local candidates are at one of two distances from the best point told, parts of a coordinate's range.
+// Local candidates are at one of two distances from the best point told, parts of a coordinate's range: at the smaller one
+// Space.Near lets choices stay.
 const wideStep, narrowStep = 0.1, 0.02
 
 // climbs is the number of rounds of those near the best candidate, at the larger distance first and at half of it in each
