@@ -1,7 +1,6 @@
-// Package cmbo tunes an expensive function with the help of past tuning runs: transfer (meta) Bayesian optimisation
-// by a hierarchical prior. It grew from cm-BO, the method of K. Nguyen, V. Huynh, B. Tran, T. Pham, T. Huynh and T.
-// Nguyen, Clustering-based Meta Bayesian Optimization with Theoretical Guarantee, arXiv:2503.06093, "the paper" in
-// these pages.
+// Package cmbo tunes an expensive function with the help of past tuning runs: transfer (meta) Bayesian optimisation by a
+// hierarchical prior. It grew from cm-BO, the method of K. Nguyen, V. Huynh, B. Tran, T. Pham, T. Huynh and T. Nguyen,
+// Clustering-based Meta Bayesian Optimization with Theoretical Guarantee, arXiv:2503.06093, "the paper" in these pages.
 //
 //	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12))
 //	prior, err := cmbo.Learn(ctx, space, tasks)           // once, offline
@@ -33,10 +32,11 @@
 // they are draws of one Gaussian, the population N(m, C), which EM estimates; a Gaussian process that all tasks share
 // extends it to other points. The new task has an offset and a scale, whose prior is that of the past tasks; up to
 // these it is a draw of the population plus a process of its own, of one of two variances, or such a process alone
-// (no transfer). The marginal likelihood of its values weighs these hypotheses. The acquisition is the expected
-// improvement over all of them. The first proposal has the largest mean; others before the first value maximise the
-// expected improvement on that mean. While proposals do not improve on the best value, some explore: the point
-// farthest from all that were asked for or, in turns where the past is trusted, the best point without the past.
+// (no transfer), which without a list of candidates may also be the one that a run without a past fits. The marginal
+// likelihood of its values weighs these hypotheses. The acquisition is the expected improvement over all of them. The
+// first proposal has the largest mean; others before the first value maximise the expected improvement on that mean.
+// While proposals do not improve on the best value, some explore: the point farthest from all that were asked for or,
+// in turns where the past is trusted, the best point without the past.
 //
 // A past whose values have the other sign costs the first evaluation; then the run mostly follows it upside down. One
 // turned over otherwise, as errors for accuracies, costs the first few evaluations. [Optimizer.Transfer] says whether

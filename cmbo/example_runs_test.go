@@ -197,7 +197,7 @@ func ExampleOptimizer_LastStep() {
 	step, _ := opt.LastStep()
 	fmt.Printf("trial %d scored best of %d candidates\n", step.Trial, len(step.Scores))
 	// Output:
-	// 98.6 % of the mass lies on the past
-	// at 0.9 hardly more than 0.4
+	// 99.9 % of the mass lies on the past
+	// at 0.9 hardly more than 0.5
 	// trial 5 scored best of 509 candidates
 }

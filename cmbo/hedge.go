@@ -35,7 +35,7 @@ func (o *draft) judge() judge {
 		up, down := (Transfer{Hypotheses: past.Hypotheses()}).upright()
 		trusted = max(up, down) >= o.settings.Hedge.Trust && !o.tied()
 		if !trusted && past.Outgrown() {
-			when = o.settings.Hedge.Alone // a past of few values that is doubted misleads little
+			when = o.settings.Hedge.Alone // a hypothesis is what a run without a past goes by
 		} else if !trusted {
 			when = o.settings.Hedge.Doubted
 		}

@@ -49,9 +49,8 @@ func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	return o
 }
 
-// grid chooses the points on which moments are learned: what the tasks have observed and then, up
-// to the number allowed, other candidates. What was observed off the grid would only count as far as
-// the base process carries it there.
+// grid chooses the points on which moments are learned: what the tasks have observed and then, up to the number allowed,
+// other candidates. What was observed off the grid would only count as far as the base process carries it there.
 func (t *trainingSet) grid() *linalg.Dense {
 	c := t.config
 	var xs []*linalg.Dense
@@ -86,12 +85,14 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 	return nil
 }
 
-func (p *hierarchicalPrior) surrogate(c *runConfig) (Surrogate, error) {
+func (p *hierarchicalPrior) surrogate(c *runConfig, list bool) (Surrogate, error) {
 	m, err := p.At(context.Background(), c.context)
 	if err != nil {
 		return nil, gp.Marked(context.Background(), err)
 	}
-	return &hierarchicalRun{Run: hierarchy.NewRun(m, p.Settings(), c.noise, c.parallelism, c.parts(), p.list)}, nil
+	s := p.Settings()
+	s.List = list
+	return &hierarchicalRun{Run: hierarchy.NewRun(m, s, c.noise, c.parallelism, c.parts(), p.list)}, nil
 }
 
 // hierarchicalRun makes a [Surrogate] of the hierarchical prior.

@@ -17,16 +17,14 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// An Optimizer proposes points of a space and learns from what was measured there, with the model that its [Prior]
-// holds, or with a plain Gaussian process. Its state is a log of events (asked, told, failed, cancelled, stopped,
-// reported, observed, enqueued, fitted), so that the same seed, options and sequence of events give the same
-// proposals. Any number of trials may be open, and answers may come in any order. A call that fails leaves the
-// Optimizer as it was. New and Restore make it: of a zero Optimizer, calls that return an error fail with
-// [ErrOption], others find nothing.
+// An Optimizer proposes points of a space and learns from what was measured there, with the model that its [Prior] holds, or
+// with a plain Gaussian process. Its state is a log of events (asked, told, failed, cancelled, stopped, reported, observed,
+// enqueued, fitted), so that the same seed, options and sequence of events give the same proposals. Any number of trials may
+// be open, and answers may come in any order. A call that fails leaves the Optimizer as it was. New and Restore make it: of
+// a zero Optimizer, calls that return an error fail with [ErrOption], others find nothing.
 //
-// It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer, Explain and their like)
-// wait for each other, and Observe and Enqueue wait for them. While an Ask computes, trials can be told and the state
-// can be read.
+// It is safe for concurrent use. Calls that compute with the model (Ask, Predict, Transfer, Explain and their like) wait for
+// each other, and Observe and Enqueue wait for them. While an Ask computes, trials can be told and the state can be read.
 type Optimizer struct {
 	// modelLock is held while the model is used and while the log gets points,
 	// mu while the log is used. modelLock is taken first.
@@ -167,6 +165,9 @@ var mayBeExact = true
 // exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each other.
 func exact(s *Space) bool { return mayBeExact && !s.Finite() }
 
+// onList reports whether the candidates of a run are a list, given or enumerated.
+func onList(s *Space) bool { return s.Finite() || s.Enumerate(enumerable) != nil }
+
 // coordinates says which lengths of models are one.
 var coordinates = gp.Coordinates
 
@@ -182,7 +183,7 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 				return nil, err
 			}
 		}
-		return p.learned.surrogate(c)
+		return p.learned.surrogate(c, onList(space))
 	}
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, space.Dim(), ErrOption); err != nil {
@@ -287,10 +288,9 @@ func checkOpen(h *runlog.Log, id int) error {
 	return nil
 }
 
-// Observe adds a point that the optimiser did not propose, such as a default configuration, and its value, with the
-// options of [Optimizer.Tell]. The point must lie in the space, but need not be a candidate; it may be observed
-// repeatedly. It fails, changing nothing, with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrOutput], and
-// waits for an Ask under way.
+// Observe adds a point that the optimiser did not propose, such as a default configuration, and its value, with the options
+// of [Optimizer.Tell]. The point must lie in the space, but need not be a candidate; it may be observed repeatedly. It
+// fails, changing nothing, with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrOutput], and waits for an Ask under way.
 func (o *Optimizer) Observe(x []float64, y float64, opts ...ObservationOption) error {
 	if err := o.made(); err != nil {
 		return err
@@ -418,10 +418,9 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 	})
 }
 
-// Weights returns the weights that the next proposal will use: the prior's masses of no transfer and of the
-// population, in this order, or what a [Weigher] returns. They add up to 1. [Optimizer.Transfer] says the same with
-// names. Weights is nil where the model has none, as without a prior. It fails with [ErrNumerical] if the model
-// cannot be conditioned on the data.
+// Weights returns the weights that the next proposal will use: the prior's masses of no transfer and of the population, in
+// this order, or what a [Weigher] returns. They add up to 1. [Optimizer.Transfer] says the same with names. Weights is nil
+// where the model has none, as without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data.
 func (o *Optimizer) Weights() ([]float64, error) {
 	if err := o.made(); err != nil || !o.weighs {
 		return nil, err
@@ -436,10 +435,9 @@ func (o *Optimizer) Weights() ([]float64, error) {
 	})
 }
 
-// Task returns the run so far as a [Task] for a later [Learn]: observations and failed trials with their outputs, the
-// curves that were reported, and the descriptors of [WithContext]. Of trials that were stopped it has the estimates
-// of their ends, each with its variance, where there are any. It fails with [ErrTask] if there are none of these or
-// id is empty.
+// Task returns the run so far as a [Task] for a later [Learn]: observations and failed trials with their outputs, the curves
+// that were reported, and the descriptors of [WithContext]. Of trials that were stopped it has the estimates of their ends,
+// each with its variance, where there are any. It fails with [ErrTask] if there are none of these or id is empty.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -92,7 +92,9 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space) error {
 	if err != nil {
 		return gp.Marked(ctx, err)
 	}
-	run := &hierarchicalRun{Run: hierarchy.NewRun(past, outputRunSettings(past.Settings()), math.NaN(), c.parallelism, c.parts(), nil)}
+	of := outputRunSettings(past.Settings())
+	of.List = onList(s)
+	run := &hierarchicalRun{Run: hierarchy.NewRun(past, of, math.NaN(), c.parallelism, c.parts(), nil)}
 	m.model = consulted{run}
 	return nil
 }

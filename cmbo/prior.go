@@ -33,8 +33,7 @@ type Prior struct {
 	lazy    *lazyDigest
 }
 
-// told is a task with values: these, their noise variances and their curves are as they were given,
-// nil where none was.
+// told is a task with values: these, their noise variances and their curves are as they were given, nil where none was.
 type told struct {
 	id       string
 	x        *linalg.Dense // in the unit cube
@@ -78,8 +77,7 @@ type lazyDigest struct {
 // LearnReport says what learning found in the tasks.
 type LearnReport struct {
 	// Common is the share of the variance of the tasks' values that all of them have in common, by their likelihood. One
-	// task alone does not show it: Common is then .54 of what is not noise. It is 0 of more tasks than a [Learner]
-	// keeps.
+	// task alone does not show it: Common is then .54 of what is not noise. It is 0 of more tasks than a [Learner] keeps.
 	Common float64
 	// Noise is the share that no function of the parameters has: noise, what a parameter that was not recorded decided,
 	// or values beside the wrong points. If it is most of the variance, the past has little to say. It is a tenth or so
@@ -224,10 +222,9 @@ func (p *Prior) Space() *Space {
 	return p.space
 }
 
-// Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to the
-// space as [space.Space.Adopt] does and learns anew. The options are those p was learned with;
-// those given here win. For some points of the same parameters start an optimiser over
-// [space.Space.WithCandidates]. Adopt fails as Space.Adopt and Learn do.
+// Adopt returns a prior for a space whose parameters have changed: it brings [Prior.Tasks] to the space as
+// [space.Space.Adopt] does and learns anew. The options are those p was learned with; those given here win. For some points
+// of the same parameters start an optimiser over [space.Space.WithCandidates]. Adopt fails as Space.Adopt and Learn do.
 func (p *Prior) Adopt(ctx context.Context, space *Space, changes Changes, opts ...LearnOption) (q *Prior, a *Adoption, err error) {
 	q, err = called(ctx, p.made(), func() (*Prior, error) {
 		tasks, report, err := space.Adopt(p.Tasks(), changes)

@@ -18,12 +18,11 @@ type successRequirement struct {
 	run *hierarchy.Run // nil before it is needed
 }
 
-// The power of the probability of success is SuccessPower as long as no more than a share
-// MayFail of the evaluations fails, and grows with the failures beyond: the best point is often
-// next to the border of a region that fails, where improvements differ by orders of magnitude
-// (examples/hpob/EVIDENCE.md). Without a past it grows with their square root. What a past makes
-// certain differs by more, so that with one it grows by SuccessGrowth for each; but the first one
-// where a past has its best points must not lead away from all of them, and is not counted.
+// The power of the probability of success is SuccessPower as long as no more than a share MayFail of the evaluations fails,
+// and grows with the failures beyond: the best point is often next to the border of a region that fails, where improvements
+// differ by orders of magnitude (examples/hpob/EVIDENCE.md). Without a past it grows with their square root. What a past
+// makes certain differs by more, so that with one it grows by SuccessGrowth for each; but the first one where a past has its
+// best points must not lead away from all of them, and is not counted.
 func (r *successRequirement) factor(ctx context.Context, o *draft, _ bool) factorAt {
 	tooMany := max(float64(o.h.Failures)-o.settings.MayFail*float64(o.h.Ended()), 0)
 	grown := math.Sqrt(tooMany)
@@ -37,8 +36,7 @@ func (r *successRequirement) factor(ctx context.Context, o *draft, _ bool) facto
 	}
 }
 
-// probability returns that of success at the rows of x; nil as long as neither the log nor
-// the prior knows of a failure.
+// probability returns that of success at the rows of x; nil as long as neither the log nor the prior knows of a failure.
 func (r *successRequirement) probability(ctx context.Context, o *draft, x *linalg.Dense) ([]float64, error) {
 	if r.run == nil {
 		var m *hierarchy.Model
@@ -49,8 +47,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 		case o.h.Failures == 0:
 			return nil, nil
 		default:
-			// The lengths that values have say nothing of failures, and long ones would make
-			// a few failures fail everywhere.
+			// The lengths that values have say nothing of failures, and long ones would make a few failures fail everywhere.
 			m = hierarchy.NewSuccess(x)
 		}
 		r.run = hierarchy.NewSuccessRun(m, m.Settings(), o.config.parallelism, o.config.parts())
@@ -79,8 +76,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 // labels are learned: where evaluations fail is a coarser thing than their values.
 const successPoints = 256
 
-// successBaseTasks is the number of tasks, at most, to which the base process of the
-// labels is fitted.
+// successBaseTasks is the number of tasks, at most, to which the base process of the labels is fitted.
 const successBaseTasks = 100
 
 // learnSuccess learns where the tasks' evaluations succeed, nil if none failed.

@@ -146,9 +146,8 @@ func (p *affinePrior) span(deviation float64, n int) (lo, hi float64) {
 // nodes covers the scales whose logarithms lie from lo to hi, for so many values; reversed is the prior mass of
 // negative ones.
 //
-// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over
-// nodes h apart is off by a share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes
-// come closer as 1/√t, which keeps it below .004.
+// Values that a hypothesis follows leave about 1/√(2t) for the deviation of ln s, and the sum over nodes h apart is off by a
+// share of 2·exp(−2π²·sd²/h²): .03 for scaleStep and 100 values. Nodes come closer as 1/√t, which keeps it below .004.
 func (p *affinePrior) nodes(lo, hi float64, values int, reversed float64) []node {
 	if p.exact {
 		return []node{{s: 1, s2: 1}}
@@ -239,8 +238,7 @@ func (in *inner) add(y, u, v, diag float64) {
 	in.logDet += math.Log(diag)
 }
 
-// A part of what is believed of offset and scale has a mass and the moments of both, the
-// offset being taken from the centre.
+// A part of what is believed of offset and scale has a mass and the moments of both, the offset being taken from the centre.
 type part struct {
 	mass              float64
 	a, s, s2          float64 // means of a, s and s²

@@ -45,5 +45,5 @@ func (h *beside) variance(dst []float64, at *located) {
 
 func (h *beside) covariance(dst []float64, c *crossing) {
 	h.hypothesis.covariance(dst, c)
-	linalg.Axpy(dst, h.factor, c.specific)
+	linalg.Axpy(dst, h.factor, c.specific[0])
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/parallel"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -21,15 +20,15 @@ type point struct {
 // A crossing holds prior covariances of one point with others, in the parts that hypotheses share. With candidates,
 // what rest and pop both have of the grid is in pop where no hypothesis needs them apart: see panels.
 type crossing struct {
-	rest     []float64 // of e
-	specific []float64 // of the process specific to the target
-	pop      []float64 // bᵀ·C·b', C the covariance of the population
+	rest     []float64    // of e
+	specific [2][]float64 // of the processes specific to the target
+	pop      []float64    // bᵀ·C·b', C the covariance of the population
 }
 
 // points carries the rows of x from the one numbered from to the one before n to the grid, on several goroutines;
-// before are the earlier points, and specific is the kernel of the process specific to the target.
+// before are the earlier points, and specific are the processes specific to the target.
 func (m *Model) points(
-	ctx context.Context, before []*point, x *linalg.Dense, from, n int, specific kernel.Kernel, workers int,
+	ctx context.Context, before []*point, x *linalg.Dense, from, n int, specific [2]process, workers int,
 ) ([]*point, error) {
 	pts := slices.Grow(slices.Clip(before), n-from)[:len(before)+n-from]
 	err := parallel.For(ctx, workers, n-from, func(_, i int) (err error) {
@@ -61,16 +60,26 @@ func (m *Model) point(x []float64) (*point, error) {
 }
 
 // cross sets the covariances of p with points, of which it is the last.
-func (p *point) cross(m *Model, pts []*point, specific kernel.Kernel) {
+func (p *point) cross(m *Model, pts []*point, specific [2]process) {
 	n := len(pts)
-	c := crossing{rest: make([]float64, n), specific: make([]float64, n), pop: make([]float64, n)}
+	c := crossing{rest: make([]float64, n), pop: make([]float64, n)}
 	for j, q := range pts {
-		c.specific[j] = specific.Eval(p.x.Row(0), q.x.Row(0))
 		c.rest[j] = restCov(p.located, 0, p.defect, q.located, 0, m.grid.base.Kernel.Eval(p.x.Row(0), q.x.Row(0)))
 		c.pop[j] = q.carry(0, p.pop)
 	}
 	c.rest[n-1] = p.restVar[0]
 	p.with = c
+	for i, of := range specific {
+		p.crossSpecific(pts, i, of)
+	}
+}
+
+// crossSpecific sets those of one of the processes specific to the target.
+func (p *point) crossSpecific(pts []*point, i int, of process) {
+	p.with.specific[i] = nil
+	for j := 0; of.kernel != nil && j < len(pts); j++ {
+		p.with.specific[i] = append(p.with.specific[i], of.kernel.Eval(p.x.Row(0), pts[j].x.Row(0)))
+	}
 }
 
 // panel is the number of points whose vectors on the grid are carried to a candidate side by side, a column each: their

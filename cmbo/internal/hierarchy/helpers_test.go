@@ -68,7 +68,7 @@ func scaled(id string, x *linalg.Dense, y []float64) Task {
 // testSettings are small ones, of values as they are.
 func testSettings(dim int) Settings {
 	o := DefaultSettings(dim)
-	o.Steps, o.Compress, o.Neighbours = 6, false, 16
+	o.Steps, o.Compress, o.Neighbours, o.OwnFrom = 6, false, 16, [2]int{15, 55} // fewer values are seen with the past's lengths and noise
 	return o
 }
 

@@ -59,11 +59,10 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 	return nil
 }
 
-// lowOf returns what makes differences between low values of a run as small as those of the tasks
-// were made. The best value is given, one that is so beyond its noise. The run's values spread more
-// widely, as they come before they are compressed; those of more than OwnUnit times the tasks'
-// deviation are in a unit of their own. All values are seen anew when one of the two changes, so
-// that the unit does by powers of two and the knee by quarters of its distance from the best value.
+// lowOf returns what makes differences between low values of a run as small as those of the tasks were made. The best value
+// is given, one that is so beyond its noise. The run's values spread more widely, as they come before they are compressed;
+// those of more than OwnUnit times the tasks' deviation are in a unit of their own. All values are seen anew when one of the
+// two changes, so that the unit does by powers of two and the knee by quarters of its distance from the best value.
 func (m *Model) lowOf(y []float64, best float64) scaling.Low {
 	if m.near == 0 || len(y) == 0 {
 		return scaling.Low{}
@@ -248,9 +247,8 @@ func (r *Run) evidenceOf(k *member, l float64) (logs [2]float64) {
 	return logs
 }
 
-// corrected returns the nodes for member i, whose evidence has the noise of one scale, with what it lacks of
-// the exact one: between scales of which this is known it is a + b·l + c·e^(−2l) in l = ln s, which it is where there
-// is no noise.
+// corrected returns the nodes for member i, whose evidence has the noise of one scale, with what it lacks of the exact one:
+// between scales of which this is known it is a + b·l + c·e^(−2l) in l = ln s, which it is where there is no noise.
 func (r *Run) corrected(i int, nodes []node) []node {
 	at := r.exact.at
 	out := slices.Clone(nodes)

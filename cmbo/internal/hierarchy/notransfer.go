@@ -6,12 +6,13 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// noTransfer is the process specific to the target alone: the lengths that the tasks have say
+// noTransfer is a process specific to the target alone: the lengths that the tasks have say
 // little of a target that is unlike them.
 type noTransfer struct {
 	facts
 	m                *Model
 	factor, specific float64 // the latter is the process's variance
+	of               int     // which of the processes of the run
 }
 
 // noTransfers gives the process the variance of what transfers with the largest process beside: of
@@ -23,7 +24,7 @@ type noTransfer struct {
 func noTransfers(m *Model, s *Settings) []hypothesis {
 	specific, noise := m.specificVariance(), m.grid.base.NoiseVariance
 	factor := 1 + slices.Max(append([]float64{0}, s.Besides...))
-	h := &noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, specific}
+	h := &noTransfer{facts{prior: s.NoTransferMass, tail: s.NoTransferTail}, m, factor, specific, 0}
 	if s.OwnNoise == 0 || s.OwnNoise >= noise || m.NoiseShare() < 1./3 {
 		return []hypothesis{h}
 	}
@@ -47,5 +48,5 @@ func (h *noTransfer) variance(dst []float64, at *located) {
 
 func (h *noTransfer) covariance(dst []float64, c *crossing) {
 	clear(dst)
-	linalg.Axpy(dst, h.factor, c.specific)
+	linalg.Axpy(dst, h.factor, c.specific[h.of])
 }

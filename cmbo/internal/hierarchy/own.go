@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"math"
+	"reflect"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -15,64 +16,96 @@ import (
 )
 
 // Lengths are fitted to leastOwn values at least, those of the design of a run without a past, and those beside what a past
-// says, whose evidence takes the cube of the number, to mostOwn at most.
-const leastOwn, mostOwn = 5, 128
+// says, whose evidence takes the cube of the number, to mostOwn at most. What a run without a past takes the target for is
+// fitted to each number of values up to aloneAlways, as such a run does, which costs most of an Ask, and as often as those then.
+const leastOwn, mostOwn, aloneAlways = 5, 128, 40
 
 // fitOwn gives the process specific to the target lengths and, without a list, smoothness, and values a noise, of the run's
 // own: with what is likely of any function and the past's noise a run ends short of the best point. From OwnFrom values on
-// they are what makes these likeliest beside the past. Where all past tasks have fewer values, times Outgrow, they are fitted
-// as a run without a past fits them, as soon as the run has more. Values are those told, raised so that penalties say no more
-// here than elsewhere, and seen with low ones closer together.
+// they are what makes these likeliest beside the past. Without a list there is a hypothesis then, too, of the process that a
+// run without a past fits to raised values: a past that says nothing, or is noise, hides what the run has seen no more. With
+// a list all hypotheses have that process as soon as the run has more values than its past, times Outgrow. Values are those
+// told, raised so that penalties say no more here than elsewhere, and seen with low ones closer together.
 //
 // Values of points that were measured again tell noise from what no hypothesis follows, so that it may be louder than that,
 // unless a run is fitted alone. Less is not thought of: intervals would hold fewer of the values that a run asks for.
 func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, seen []float64) (err error) {
-	of := r.s.OwnFrom[0]
-	if r.list {
+	of, outgrown := r.s.OwnFrom[0], math.Inf(1)
+	if r.s.List {
 		of = r.s.OwnFrom[1]
+		if r.s.Outgrow > 0 {
+			outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
+		}
 	}
-	from, outgrown := float64(cmp.Or(of, math.MaxInt)), math.Inf(1)
-	if r.s.Outgrow > 0 {
-		outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
-	}
-	n := ownCount(from, len(told))
+	from := float64(cmp.Or(of, math.MaxInt))
+	n, ps := ownCount(from, len(told)), [2]process{{r.Model.specificKernel(&r.s), r.noise}}
 	r.outgrown = float64(len(told)) >= outgrown
-	k, noise, alone := r.Model.specificKernel(&r.s), r.noise, r.outgrown && outgrown <= from
+	alone := r.outgrown && outgrown <= from
 	if alone {
-		k, noise, err = r.fitAlone(ctx, x, given, raised, seen)
+		ps[0], err = r.fitAlone(ctx, x, given, raised, seen)
 	} else if outgrown > from && n > 0 {
-		k, noise, err = r.fitBeside(ctx, points.First(x, n), told[:n], given[:n])
+		ps[0], err = r.fitBeside(ctx, points.First(x, n), told[:n], given[:n])
+		if err == nil && !r.s.List && r.s.AloneMass > 0 {
+			r.outgrown, n = true, max(n, min(len(told), aloneAlways))
+			ps[1], err = r.fitAlone(ctx, points.First(x, n), given[:n], raised[:n], seen[:n])
+		}
 	}
 	if err != nil {
 		return err
 	}
-	if repeats := r.learned && !alone && repeated(x, given); repeats != r.repeats || !slices.Equal(k.AppendParams([]float64{noise}), r.params) {
+	if repeats := r.learned && !alone && repeated(x, given); repeats != r.repeats || !reflect.DeepEqual(ps[0], r.specific[0]) {
 		r.repeats, r.weighed = repeats, false
-		r.use(k, noise)
+		r.use(ps)
+	} else if !reflect.DeepEqual(ps[1], r.specific[1]) {
+		r.weighed = false
+		r.useAlone(ps[1])
 	}
 	return nil
 }
 
-// use makes members of that kernel of the process specific to the target, and of that noise variance unless a hypothesis has
-// its own.
-func (r *Run) use(k kernel.Kernel, noise float64) {
-	r.restart()
-	r.specific, r.params = k, k.AppendParams([]float64{noise})
-	for i, p := range r.pts {
-		for j, q := range r.pts[:i+1] {
-			p.with.specific[j] = k.Eval(p.x.Row(0), q.x.Row(0))
-		}
+// A process is specific to the target.
+type process struct {
+	kernel kernel.Kernel // nil for none
+	noise  float64       // variance of values, unless a hypothesis has its own
+}
+
+// set makes p one of the processes of the run.
+func (r *Run) set(i int, p process) {
+	r.specific[i] = p
+	for n, at := range r.pts {
+		at.crossSpecific(r.pts[:n+1], i, p)
 	}
 	for _, f := range r.bound {
-		f.told.specific = nil
+		f.told.specific[i] = nil
 	}
+}
+
+// useAlone makes a member, the first, of what a run without a past takes the target for, and leaves the others.
+func (r *Run) useAlone(p process) {
+	if r.specific[1].kernel != nil {
+		for _, f := range r.bound {
+			delete(f.posteriors, r.all[0])
+		}
+		r.all = r.all[1:]
+	}
+	if r.set(1, p); p.kernel != nil {
+		h := &noTransfer{facts{prior: r.s.AloneMass, tail: r.s.NoTransferTail}, r.Model, 1, r.Model.specificVariance(), 1}
+		r.all = slices.Insert(r.all, 0, &member{hypothesis: h, facts: h.about(), log: math.Log(h.prior), noise: p.noise})
+	}
+}
+
+// use makes members of those processes.
+func (r *Run) use(ps [2]process) {
+	r.restart()
+	r.set(0, ps[0])
+	noise := ps[0].noise
 	times := []float64{1}
 	for _, by := range r.s.Louder {
 		if r.repeats && by*noise <= r.s.NoiseRange[1] {
 			times = append(times, by)
 		}
 	}
-	r.all = nil
+	r.all, r.specific[1] = nil, process{}
 	for _, h := range r.Model.hypotheses(&r.s) {
 		of := h.about()
 		for _, by := range times {
@@ -80,15 +113,16 @@ func (r *Run) use(k kernel.Kernel, noise float64) {
 			r.all = append(r.all, &member{hypothesis: h, facts: of, log: log, noise: by * cmp.Or(of.ownNoise, noise)})
 		}
 	}
+	r.useAlone(ps[1])
 }
 
 // fitAlone fits as a run without a past does to raised values. Of values as they are seen noise is a larger share.
-func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (kernel.Kernel, float64, error) {
+func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen []float64) (process, error) {
 	if r.alone == nil {
-		r.alone = gp.NewPlain(r.s.Coordinates, nil, math.NaN(), scaling.ZScore.Scale, nil, false, r.s.Seed)
+		r.alone = gp.NewPlain(r.s.Coordinates, nil, math.NaN(), scaling.ZScore.Scale, nil, !r.s.List, r.s.Seed)
 	}
 	if err := r.alone.Tune(ctx, &space.Data{X: x, Y: raised, Raw: raised, RawNoiseVariance: given}); err != nil {
-		return nil, 0, err
+		return process{}, err
 	}
 	n, _ := r.alone.Fitted()
 	k, noise, variance := r.alone.Kernel(), r.noise, r.Model.specificVariance()
@@ -97,7 +131,7 @@ func (r *Run) fitAlone(ctx context.Context, x *linalg.Dense, given, raised, seen
 		closer := scaling.Fit(scaling.ZScore, seen[:n]).Scale / scaling.Fit(scaling.ZScore, raised[:n]).Scale
 		noise = r.alone.NoiseVariance() / of * variance / closer / closer
 	}
-	return kernel.Scale(variance, kernel.Scale(1/of, k)), noise, nil
+	return process{kernel.Scale(variance, kernel.Scale(1/of, k)), noise}, nil
 }
 
 // ownCount returns how many of the first of n values lengths beside a past are fitted to, from being the first number: again
@@ -121,7 +155,7 @@ type own struct {
 // fitBeside returns the kernel and noise at which the evidence of all hypotheses, times a prior of which natural logarithms
 // have deviations of OwnSD around what they were, is larger than at a factor of 2 from them along each axis, all lengths at
 // once being one more, and than with the other smoothness.
-func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (kernel.Kernel, float64, error) {
+func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64) (process, error) {
 	if r.s.Ranks {
 		y = scaling.Fit(scaling.Copula, y).Z // of these alone
 	}
@@ -134,7 +168,7 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 	if r.own == nil || !slices.Equal(told, r.own.told) {
 		s := r.s
 		s.OwnFrom, s.Outgrow = [2]int{}, 0
-		if r.list {
+		if r.s.List {
 			s.OwnSmooth = 0
 		}
 		noise := r.noise
@@ -146,11 +180,10 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 	o := r.own
 	if o.best == nil {
 		if err := o.search(ctx, x, y, given, r.counts); err != nil {
-			return nil, 0, err
+			return process{}, err
 		}
 	}
-	k, noise := r.multiplied(o.best)
-	return k, noise, nil
+	return r.multiplied(o.best), nil
 }
 
 // search sets best, and leaves what it needed no more.
@@ -207,8 +240,8 @@ func (o *own) search(ctx context.Context, x *linalg.Dense, y, given []float64, c
 	return err
 }
 
-// multiplied returns the kernel of the process specific to the target and the noise variance, as an own has them.
-func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
+// multiplied returns the process beside a past as an own has it.
+func (r *Run) multiplied(by []float64) process {
 	k, d := r.s.SpecificKernel, len(by)-2
 	if by[d+1] > 0 {
 		k = reshaped(k, kernel.Matern52)
@@ -219,16 +252,16 @@ func (r *Run) multiplied(by []float64) (kernel.Kernel, float64) {
 		params[at+i] += by[i] * math.Ln2
 	}
 	k, _ = k.WithParams(params) // finite, as its own are
-	return kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[d])
+	return process{kernel.Scale(r.Model.specificVariance(), k), r.noise * math.Exp2(by[d])}
 }
 
 // posterior returns the logarithm of the evidence of a run with lengths and noise multiplied, and of their prior.
 func (r *Run) posterior(ctx context.Context, by []float64) (float64, error) {
-	k, noise := r.multiplied(by)
-	if noise != r.noise && (!r.learned || noise < gp.LeastNoise || noise > r.s.NoiseRange[1]) {
+	p := r.multiplied(by)
+	if p.noise != r.noise && (!r.learned || p.noise < gp.LeastNoise || p.noise > r.s.NoiseRange[1]) {
 		return math.Inf(-1), nil
 	}
-	r.use(k, noise)
+	r.use([2]process{p})
 	if err := r.weigh(ctx); err != nil {
 		return 0, err
 	}
@@ -256,5 +289,5 @@ func repeated(x *linalg.Dense, given []float64) bool {
 	return values > len(at)
 }
 
-// Outgrown reports whether the run has more values than its past: see fitOwn.
+// Outgrown reports whether a hypothesis is what a run without a past takes the target for, or all have its process: see fitOwn.
 func (r *Run) Outgrown() bool { return r.outgrown }

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -20,7 +21,9 @@ import (
 func TestOwnLengths(t *testing.T) {
 	tasks := makeTasks(3, 2, 4, 2, 0, 1)
 	tasks[0] = tasks[0].WithFailed(uniform(rng.Stream(2, t.Name()), 3, 2)) // failures are no values
-	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	s := testSettings(2)
+	s.List = true
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
 	r := rng.Stream(4, t.Name())
 	x, y := uniform(r, 20, 2), make([]float64, 20)
 	for i := range y {
@@ -57,10 +60,10 @@ func TestOwnLengths(t *testing.T) {
 		known := NewRun(m, m.Settings(), 0.3, 1, nil, nil)
 		require.NoError(t, known.Fit(ctx, &head, y[:n], nil, nil))
 		require.Equal(t, 0.3, known.all[0].noise)
-		got := steps.specific.AppendParams(nil)
+		got := steps.specific[0].kernel.AppendParams(nil)
 		require.InDeltaSlice(t, of[1:], got[len(got)-len(of)+1:], 1e-12, "%d values", n)
-		require.InEpsilon(t, m.specificVariance(), steps.specific.Eval(at.Row(0), at.Row(0)), 1e-12)
-		require.Equal(t, n <= 8, without.specific.Eval(at.Row(0), at.Row(1)) == steps.specific.Eval(at.Row(0), at.Row(1)))
+		require.InEpsilon(t, m.specificVariance(), steps.specific[0].kernel.Eval(at.Row(0), at.Row(0)), 1e-12)
+		require.Equal(t, n <= 8, without.specific[0].kernel.Eval(at.Row(0), at.Row(1)) == steps.specific[0].kernel.Eval(at.Row(0), at.Row(1)))
 	}
 	head := x.View(0, 0, 6, 2)
 	require.NoError(t, steps.Fit(ctx, &head, y[:6], nil, nil))
@@ -71,7 +74,9 @@ func TestOwnLengths(t *testing.T) {
 
 // A past of next to nothing leaves lengths to the run from the size of a design on, and noise, be points measured again or not.
 func TestOwnLengthsOfFewValues(t *testing.T) {
-	m := learn(t, makeTasks(3, 1, 1, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
+	s := testSettings(2)
+	s.List = true
+	m := learn(t, makeTasks(3, 1, 1, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), s)
 	x, y := uniform(rng.Stream(4, t.Name()), 6, 2), []float64{1, 2, 4, 3, 5, 2}
 	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	copy(x.Row(5), x.Row(0))
@@ -87,6 +92,7 @@ func TestOwnLengthsOfFewValues(t *testing.T) {
 // are, by the first ones, to which it was fitted, and lengths are those of values as they are.
 func TestOwnNoiseOfLowValues(t *testing.T) {
 	s, tasks := DefaultSettings(2), makeTasks(3, 1, 9, 2, 0, 1)
+	s.List = true
 	z, _ := scaling.CompressLow(tasks[0].Z, nil)
 	tasks[0] = scaled("low", tasks[0].X, z)
 	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
@@ -114,7 +120,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 		require.Less(t, closer, 0.8)
 		k := plain.Kernel().AppendParams(nil)
 		require.InEpsilon(t, plain.NoiseVariance()/math.Exp(k[0])*m.specificVariance(), steps.all[0].noise*closer*closer, 1e-9, "%d values", n)
-		got := steps.specific.AppendParams(nil)
+		got := steps.specific[0].kernel.AppendParams(nil)
 		require.InDeltaSlice(t, k[1:], got[len(got)-len(k)+1:], 1e-12)
 	}
 }
@@ -122,16 +128,16 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 // byOf returns what lengths and then noise of a run are multiplied by, as logarithms to base 2, and last 1 if its process is smooth.
 func byOf(run *Run) (by []float64) {
 	of := run.s.SpecificKernel.AppendParams(nil)
-	params := run.specific.AppendParams(nil)
+	params := run.specific[0].kernel.AppendParams(nil)
 	for i := range run.Model.grid.dim() {
 		by = append(by, math.Round((params[len(params)-1-i]-of[len(of)-1-i])/math.Ln2))
 	}
 	slices.Reverse(by)
 	noise, smooth := 0.0, 0.0
-	if i := slices.IndexFunc(run.all, func(k *member) bool { return k.ownNoise == 0 }); i >= 0 {
+	if i := slices.IndexFunc(run.all, func(k *member) bool { return k.ownNoise == 0 && k.transfers }); i >= 0 {
 		noise = math.Round(math.Log2(run.all[i].noise / run.noise))
 	}
-	if d, err := kernel.Describe(run.specific); err != nil {
+	if d, err := kernel.Describe(run.specific[0].kernel); err != nil {
 		panic(err)
 	} else if d.Kernels[0].Kernels[0].Name == "Matern52" {
 		smooth = 1
@@ -197,7 +203,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 		"list": {makeTasks(3, 6, 30, 2, 0, 1), true, []int{20}},
 	} {
 		s := testSettings(2)
-		s.OwnFrom = [2]int{15, 20}
+		s.OwnFrom, s.List = [2]int{15, 20}, c.list
 		m := learn(t, c.tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
 		start := func(noise float64) *Run {
 			run := NewRun(m, s, noise, 1, nil, nil)
@@ -213,7 +219,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 				require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
 			}
 			require.Equal(t, predict(once), predict(steps), "%s, %d values", name, n)
-			require.Equal(t, name == "few" && n > 15, steps.Outgrown())
+			require.Equal(t, n >= 15 && !c.list || c.list && n > 180, steps.Outgrown())
 			by := byOf(steps)
 			i, due := slices.BinarySearch(c.fits, n)
 			if !due {
@@ -258,7 +264,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 		by := byOf(steps)
 		require.Negative(t, by[0], name)
 		require.Positive(t, by[1], name)
-		require.InEpsilon(t, m.specificVariance(), steps.specific.Eval(at.Row(0), at.Row(0)), 1e-12)
+		require.InEpsilon(t, m.specificVariance(), steps.specific[0].kernel.Eval(at.Row(0), at.Row(0)), 1e-12)
 		head := x.View(0, 0, 6, 2)
 		once := start(math.NaN())
 		for _, run := range []*Run{steps, once} {
@@ -266,6 +272,80 @@ func TestLengthsBesideThePast(t *testing.T) {
 		}
 		require.Equal(t, predict(once), predict(steps), "fewer values again")
 	}
+}
+
+// Without a list one hypothesis is, from OwnFrom values on, the process that a run without a past fits to them, with its
+// noise: after each of the first ones, told at once or one by one, then to those that lengths beside the past are fitted to.
+// The others are what they are without it.
+func TestAlone(t *testing.T) {
+	s := testSettings(2)
+	s.OwnFrom = [2]int{leastOwn, 55}
+	m := learn(t, makeTasks(3, 6, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), s)
+	r := rng.Stream(4, t.Name())
+	x, y, at := uniform(r, 64, 2), make([]float64, 64), uniform(r, 5, 2)
+	for i := range y {
+		y[i] = 3 + math.Sin(9*x.Row(i)[0])*math.Cos(2*x.Row(i)[1]) + 0.05*r.NormFloat64()
+	}
+	predict := func(run *Run) [2][]float64 {
+		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
+		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
+		return out
+	}
+	none := s
+	none.AloneMass = 0
+	steps, without := NewRun(m, s, math.NaN(), 1, nil, nil), NewRun(m, none, math.NaN(), 1, nil, nil)
+	for n := 1; n <= len(y); n++ {
+		head, once := x.View(0, 0, n, 2), NewRun(m, s, math.NaN(), 1, nil, nil)
+		for _, run := range []*Run{steps, once, without} {
+			require.NoError(t, run.Fit(ctx, &head, y[:n], nil, nil))
+		}
+		require.Equal(t, predict(once), predict(steps), "%d values", n)
+		require.Equal(t, n >= leastOwn, steps.Outgrown())
+		if n < leastOwn {
+			require.Len(t, steps.all, len(without.all))
+			continue
+		}
+		require.Equal(t, steps.multiplied(steps.own.best), steps.specific[0], "%d values", n)
+		require.Len(t, steps.all, len(without.all)+1)
+		for i, k := range without.all {
+			require.Equal(t, k.fit.evidence, steps.all[i+1].fit.evidence, "%d values", n)
+			require.Equal(t, k.log, steps.all[i+1].log)
+		}
+		count := max(ownCount(leastOwn, n), min(n, aloneAlways))
+		first, plain := points.First(x, count), gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, true, s.Seed)
+		z, _ := scaling.ZScore.Scale(y[:count], nil)
+		require.NoError(t, plain.Fit(ctx, &space.Data{X: first, Y: z, Raw: y[:count], RawNoiseVariance: make([]float64, count)}))
+		k := plain.Kernel()
+		of := k.Eval(at.Row(0), at.Row(0))
+		alone := steps.all[0]
+		require.False(t, alone.transfers)
+		require.InEpsilon(t, plain.NoiseVariance()/of*m.specificVariance(), alone.noise, 1e-9, "%d values", n)
+		require.InEpsilon(t, k.Eval(at.Row(0), at.Row(1))/of*m.specificVariance(), steps.specific[1].kernel.Eval(at.Row(0), at.Row(1)), 1e-12)
+		if n > 12 {
+			continue // of more values the dense matrix is not positive definite by rounding
+		}
+		like := *m
+		like.settings.SpecificKernel = kernel.Scale(1/of, k)
+		same := &member{hypothesis: &noTransfer{facts{tail: s.NoTransferTail}, &like, 1, m.specificVariance(), 0}, facts: alone.facts}
+		want, mean, variance := bruteForce(t, &like, steps.affine, same, join(&head, at), steps.z, alone.noise, nodesOf(&steps.affine, steps.z, s.Reversed))
+		require.InDelta(t, want, alone.fit.evidence, 1e-6*(1+math.Abs(want)), "%d values", n)
+		got, got2 := make([]float64, 5), make([]float64, 5)
+		posteriors(t, steps, at, steps.all[:1])[0].momentsTo(got, got2, &alone.fit.all)
+		for j := range got {
+			require.InDelta(t, mean[j], got[j]+steps.centre(), 1e-6, "%d values", n)
+			require.InDelta(t, variance[j], got2[j], 1e-6, "%d values", n)
+		}
+	}
+	head := x.View(0, 0, 7, 2)
+	once := NewRun(m, s, math.NaN(), 1, nil, nil)
+	for _, run := range []*Run{steps, once} {
+		require.NoError(t, run.Fit(ctx, &head, y[:7], nil, nil))
+	}
+	require.Equal(t, predict(once), predict(steps), "fewer values again")
+	s.List = true
+	listed := NewRun(m, s, math.NaN(), 1, nil, nil)
+	require.NoError(t, listed.Fit(ctx, x, y, nil, nil))
+	require.Len(t, listed.all, len(without.all))
 }
 
 // Lengths of scores by rank are those of the first values alone, too, whose scores each further value changes.
@@ -309,6 +389,7 @@ func TestOwnCount(t *testing.T) {
 // told so later is the one that knew it. Noises that came with values stay as they are.
 func TestLengthsOfValuesThatCount(t *testing.T) {
 	s, tasks := DefaultSettings(2), makeTasks(3, 3, 9, 2, 0, 1)
+	s.OwnFrom[0] = 15
 	for i := range tasks {
 		z, _ := scaling.CompressLow(tasks[i].Z, nil)
 		tasks[i] = scaled(tasks[i].ID, tasks[i].X, z)
@@ -347,6 +428,7 @@ func TestLengthsOfValuesThatCount(t *testing.T) {
 func TestLouder(t *testing.T) {
 	m := learn(t, makeTasks(3, 6, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
 	s, base, r := m.Settings(), m.Base().NoiseVariance, rng.Stream(4, t.Name())
+	s.AloneMass = 0
 	x, y := uniform(r, 20, 2), make([]float64, 20)
 	for i := range y {
 		if i >= 12 {

@@ -8,7 +8,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
-	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,17 +21,16 @@ type Run struct {
 	Model    *Model
 	s        Settings
 	workers  int
-	noise    float64       // noise variance where none is given, in units of the tasks' values
-	learned  bool          // none was given for all, so that it may be the run's own
-	specific kernel.Kernel // of the process specific to the target
-	own      *own          // has its lengths and noise, as alone does where the past is small: see fitOwn
+	noise    float64    // noise variance where none is given, in units of the tasks' values
+	learned  bool       // none was given for all, so that it may be the run's own
+	specific [2]process // to the target: beside its past, and what a run without one takes it for
+	own      *own       // fits the first, alone the second: see fitOwn
 	alone    *gp.Plain
 	all      []*member
 	weighed  bool // the members have masses
 
-	params   []float64 // noise variance and logarithms of the parameters of specific
-	outgrown bool      // values are more than the past's
-	repeats  bool      // points were measured again, which tells how large noise is: see fitOwn
+	outgrown bool // see Outgrown
+	repeats  bool // points were measured again, which tells how large noise is: see fitOwn
 
 	pts    []*point
 	y      []float64   // as told
@@ -67,7 +65,7 @@ func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list 
 		r.s.OwnNoise = 0
 	}
 	r.setUnit(r.unitFor(nil))
-	r.use(m.specificKernel(&s), r.noise)
+	r.use([2]process{{m.specificKernel(&s), r.noise}})
 	return r
 }
 
@@ -111,9 +109,8 @@ func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 	return nil
 }
 
-// Fit conditions the run on values y at the rows of x, with their noise variances where they are
-// known, 0 elsewhere, nil for none, and on points whose values are awaited. It keeps what it knows
-// of points that it was given before in the same order.
+// Fit conditions the run on values y at the rows of x, with their noise variances where they are known, 0 elsewhere, nil for
+// none, and on points whose values are awaited. It keeps what it knows of points that it was given before in the same order.
 func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pending *linalg.Dense) error {
 	if err := r.tell(ctx, x, y, given); err != nil {
 		return err
@@ -165,10 +162,9 @@ func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 // Seeing returns what makes differences between low values smaller, and the logarithm of the steepest slope back.
 func (r *Run) Seeing() (low scaling.Low, steepest float64) { return r.low, scaling.RaisedFrom }
 
-// LogImprovement writes the logarithm of the expected improvement over best, as Seeing has it, at the
-// rows of x: the mean of that of all hypotheses' parts, each with a narrow range of scales. The
-// mixture is far from normal after few values, and the improvement of its first two moments
-// would send the search where values may only be lower than they are predicted.
+// LogImprovement writes the logarithm of the expected improvement over best, as Seeing has it, at the rows of x: the mean of
+// that of all hypotheses' parts, each with a narrow range of scales. The mixture is far from normal after few values, and
+// the improvement of its first two moments would send the search where values may only be lower than they are predicted.
 //
 // One value in another unit than the tasks' does not say how good it is: without transfer, or upside
 // down, it counts as middling or bad, and much is to be gained anywhere. The improvement is then the
@@ -206,8 +202,7 @@ func (r *Run) Masses() (out []Mass) {
 	return out
 }
 
-// OtherUnits returns the posterior mass of offsets or scales out of all proportion to the tasks', 0
-// before the first value.
+// OtherUnits returns the posterior mass of offsets or scales out of all proportion to the tasks', 0 before the first value.
 func (r *Run) OtherUnits() (mass float64) {
 	if len(r.y) == 0 {
 		return 0

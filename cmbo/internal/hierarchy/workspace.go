@@ -21,7 +21,10 @@ type workspace struct {
 }
 
 // crossings are what all hypotheses share of those of points with a block of candidates, a row a point.
-type crossings struct{ rest, specific [][]float64 }
+type crossings struct {
+	rest     [][]float64
+	specific [2][][]float64
+}
 
 // A posterior is a member's at a block of candidates.
 type posterior struct {
@@ -71,12 +74,14 @@ func (p *posterior) add(row []float64) {
 // extend makes the rows of points x, of which some are there, and returns the base kernel's of the new ones.
 func (r *Run) extend(f *crossings, x *linalg.Dense, at *located) (base linalg.Dense) {
 	n, d := x.Dims()
-	if from := len(f.specific); from < n { // of other lengths, of points that are there
-		var specific linalg.Dense
-		more := x.View(from, 0, n-from, d)
-		kernel.Cross(&specific, r.specific, &more, at.x)
-		for i := range n - from {
-			f.specific = append(f.specific, specific.Row(i))
+	for i, of := range r.specific {
+		if from := len(f.specific[i]); of.kernel != nil && from < n { // of other lengths, of points that are there
+			var specific linalg.Dense
+			more := x.View(from, 0, n-from, d)
+			kernel.Cross(&specific, of.kernel, &more, at.x)
+			for j := range n - from {
+				f.specific[i] = append(f.specific[i], specific.Row(j))
+			}
 		}
 	}
 	if from := len(f.rest); from < n {
@@ -117,7 +122,12 @@ func (t *tile) cross(f *workspace, b *panels, x *crossings, base *linalg.Dense, 
 				}
 			}
 		}
-		t.with[i] = crossing{rest: row, specific: x.specific[l], pop: pop}
+		t.with[i] = crossing{rest: row, pop: pop}
+		for j, rows := range x.specific {
+			if rows != nil {
+				t.with[i].specific[j] = rows[l]
+			}
+		}
 	}
 }
 
