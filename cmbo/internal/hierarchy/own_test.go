@@ -319,6 +319,10 @@ func TestAlone(t *testing.T) {
 		of := k.Eval(at.Row(0), at.Row(0))
 		alone := steps.all[0]
 		require.False(t, alone.transfers)
+		require.Equal(t, []float64{math.Log(s.AloneMass), s.NoTransferTail}, []float64{alone.log, alone.tail})
+		for _, f := range steps.bound {
+			require.LessOrEqual(t, len(f.posteriors), len(steps.all), "those of former members are forgotten")
+		}
 		require.InEpsilon(t, plain.NoiseVariance()/of*m.specificVariance(), alone.noise, 1e-9, "%d values", n)
 		require.InEpsilon(t, k.Eval(at.Row(0), at.Row(1))/of*m.specificVariance(), steps.specific[1].kernel.Eval(at.Row(0), at.Row(1)), 1e-12)
 		if n > 12 {
