@@ -98,51 +98,41 @@ func slopesTo(family string, r *rand.Rand, dim, n int) []func(x []float64) float
 func TestAloneBesideAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	var all []float64
-	for _, family := range []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"} {
-		var ends []float64
-		for seed := range uint64(*aloneProblems) {
-			r := rng.Stream(seed, t.Name()+family)
-			dim, past := *aloneDim+int(seed%4), []int{3, 8}[seed/4%2]
-			h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), *aloneNoise)
-			for i := range h.tasks {
-				switch y := h.tasks[i].Y; *alonePast {
-				case "shuffled":
-					r.Shuffle(len(y), func(i, j int) { y[i], y[j] = y[j], y[i] })
-				case "negated":
-					for j := range y {
-						y[j] *= -1
-					}
-				case "few":
-					h.tasks[i].X, h.tasks[i].Y = h.tasks[i].X[:8], y[:8]
-				default:
-					require.Equal(t, "as they are", *alonePast)
+	families := []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"}
+	all := compared(t, "", families, *aloneProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+		r := rng.Stream(seed, t.Name()+family)
+		dim, past := *aloneDim+int(seed%4), []int{3, 8}[seed/4%2]
+		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), *aloneNoise)
+		for i := range h.tasks {
+			switch y := h.tasks[i].Y; *alonePast {
+			case "shuffled":
+				r.Shuffle(len(y), func(i, j int) { y[i], y[j] = y[j], y[i] })
+			case "negated":
+				for j := range y {
+					y[j] *= -1
 				}
-			}
-			if *alonePast == "few" {
-				h.tasks = h.tasks[:2]
-			}
-			change := *aloneOther
-			if change == "none" {
-				change = likelyOfAny
-			}
-			for arm, p := range h.priors(t, change) {
-				opts := []cmbo.Option{cmbo.WithPrior(p)}
-				if arm == 1 && *aloneOther == "none" {
-					opts = nil
-				}
-				regret := h.regret(t, seed, *aloneBudget, func(int, *cmbo.Optimizer) {}, opts...)
-				if log := math.Log10(max(regret, 1e-4)); arm == 0 {
-					ends = append(ends, log)
-				} else {
-					ends[seed] -= log
-				}
+			case "few":
+				h.tasks[i].X, h.tasks[i].Y = h.tasks[i].X[:8], y[:8]
+			default:
+				require.Equal(t, "as they are", *alonePast)
 			}
 		}
-		t.Logf("%s: runs end at %s of the regret", family, ratioOf(ends))
-		all = append(all, ends...)
-	}
-	t.Logf("all: runs end at %s of the regret", ratioOf(all))
+		if *alonePast == "few" {
+			h.tasks = h.tasks[:2]
+		}
+		change := *aloneOther
+		if change == "none" {
+			change = likelyOfAny
+		}
+		for arm, p := range h.priors(t, change) {
+			opts := []cmbo.Option{cmbo.WithPrior(p)}
+			if arm == 1 && *aloneOther == "none" {
+				opts = nil
+			}
+			regrets[arm] = h.regret(t, seed, *aloneBudget, func(int, *cmbo.Optimizer) {}, opts...)
+		}
+		return regrets
+	})
 	if mean, _ := stat.MeanVariance(all); *alonePast == "shuffled" {
 		assert.Less(t, mean, -0.1)
 	}

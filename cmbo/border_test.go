@@ -2,6 +2,7 @@ package cmbo_test
 
 import (
 	"flag"
+	"fmt"
 	"math"
 	"math/rand/v2"
 	"testing"
@@ -68,47 +69,37 @@ func TestBestOnTheBorder(t *testing.T) {
 	}
 	defer func() { *cmbo.MayBeExact = true }()
 	for _, past := range pasts {
-		var all []float64
-		for _, family := range families {
-			var ends []float64
-			for seed := range uint64(*borderProblems) {
-				r := rng.Stream(seed, t.Name()+family)
-				dim := []int{2, 3, 4, 6}[seed%4]
-				fs, loads := borders(family, r, dim, past+1)
-				h := problemOf(t, r, dim, fs, 0)
-				h.load, h.loadNoise = loads[past], *borderNoise
-				for i := range h.tasks {
-					task := &h.tasks[i]
-					task.Outputs = map[string][]float64{"load": nil}
-					for _, x := range task.X {
-						task.Outputs["load"] = append(task.Outputs["load"], loads[i](x)+*borderNoise*r.NormFloat64())
-					}
-				}
-				var priors [2]*cmbo.Prior
-				if past > 0 {
-					priors = h.priors(t, likelyOfAny)
-					priors[1] = cmbo.WithOutputsOf(priors[0], priors[1])
-				}
-				for arm := range 2 {
-					*cmbo.MayBeExact = true
-					opts := []cmbo.Option{cmbo.WithOutput("load", cmbo.AtMost(0))}
-					if past > 0 {
-						opts = append(opts, cmbo.WithPrior(priors[arm]))
-					}
-					regret := h.regret(t, seed, *borderBudget, func(int, *cmbo.Optimizer) {
-						*cmbo.MayBeExact = arm == 0 // for models of outputs, which are made after the design
-					}, opts...)
-					if log := math.Log10(min(max(regret, 1e-4), 10)); arm == 0 {
-						ends = append(ends, log)
-					} else {
-						ends[seed] -= log
-					}
+		label := fmt.Sprintf("%d past tasks, ", past)
+		all := compared(t, label, families, *borderProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+			r := rng.Stream(seed, t.Name()+family)
+			dim := []int{2, 3, 4, 6}[seed%4]
+			fs, loads := borders(family, r, dim, past+1)
+			h := problemOf(t, r, dim, fs, 0)
+			h.load, h.loadNoise = loads[past], *borderNoise
+			for i := range h.tasks {
+				task := &h.tasks[i]
+				task.Outputs = map[string][]float64{"load": nil}
+				for _, x := range task.X {
+					task.Outputs["load"] = append(task.Outputs["load"], loads[i](x)+*borderNoise*r.NormFloat64())
 				}
 			}
-			t.Logf("%d past tasks, %s: runs end at %s of the regret", past, family, ratioOf(ends))
-			all = append(all, ends...)
-		}
-		t.Logf("%d past tasks, all: runs end at %s of the regret", past, ratioOf(all))
+			var priors [2]*cmbo.Prior
+			if past > 0 {
+				priors = h.priors(t, likelyOfAny)
+				priors[1] = cmbo.WithOutputsOf(priors[0], priors[1])
+			}
+			for arm := range regrets {
+				*cmbo.MayBeExact = true
+				opts := []cmbo.Option{cmbo.WithOutput("load", cmbo.AtMost(0))}
+				if past > 0 {
+					opts = append(opts, cmbo.WithPrior(priors[arm]))
+				}
+				regrets[arm] = min(10, h.regret(t, seed, *borderBudget, func(int, *cmbo.Optimizer) {
+					*cmbo.MayBeExact = arm == 0 // for models of outputs, which are made after the design
+				}, opts...))
+			}
+			return regrets
+		})
 		if mean, _ := stat.MeanVariance(all); *borderNoise == 0 {
 			assert.Less(t, mean, -0.15)
 		}

@@ -82,32 +82,20 @@ func learner(tb testing.TB, family string, r *rand.Rand) (*cmbo.Space, func(x []
 // numbers and one for choices, end nearer to the best value than those with a length for each coordinate or one for all.
 func TestNumbersAndChoices(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
-	var all []float64
 	of := *cmbo.Coordinates
 	defer func() { *cmbo.Coordinates = of }()
-	for _, family := range []string{"boosting", "network", "machine"} {
-		var ends []float64
-		for seed := range uint64(*choicesProblems) {
-			r := rng.Stream(seed, t.Name()+family)
-			s, f := learner(t, family, r)
-			h := pastProblem{space: s, target: f, noise: *choicesNoise}
-			for arm := range 2 {
-				*cmbo.Coordinates = of
-				if arm == 1 {
-					*cmbo.Coordinates = func(s *cmbo.Space) []gp.Coordinate { return gp.Numbers(s.Dim()) }
-				}
-				log := math.Log10(max(h.regret(t, seed, *choicesBudget, func(int, *cmbo.Optimizer) {}), 1e-6))
-				if arm == 0 {
-					ends = append(ends, log)
-				} else {
-					ends[seed] -= log
-				}
+	all := compared(t, "", []string{"boosting", "network", "machine"}, *choicesProblems, 1e-6, func(family string, seed uint64) (regrets [2]float64) {
+		s, f := learner(t, family, rng.Stream(seed, t.Name()+family))
+		h := pastProblem{space: s, target: f, noise: *choicesNoise}
+		for arm := range regrets {
+			*cmbo.Coordinates = of
+			if arm == 1 {
+				*cmbo.Coordinates = func(s *cmbo.Space) []gp.Coordinate { return gp.Numbers(s.Dim()) }
 			}
+			regrets[arm] = h.regret(t, seed, *choicesBudget, func(int, *cmbo.Optimizer) {})
 		}
-		t.Logf("%s: runs end at %s of the regret", family, ratioOf(ends))
-		all = append(all, ends...)
-	}
-	t.Logf("all: runs end at %s of the regret", ratioOf(all))
+		return regrets
+	})
 	if mean, _ := stat.MeanVariance(all); *choicesNoise == 0 {
 		assert.Less(t, mean, -0.15)
 	}

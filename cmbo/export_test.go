@@ -62,7 +62,7 @@ func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.model(space, true)
+	return c.model(space, space.Finite(), true)
 }
 
 // IndexError has the package make a mistake on some goroutines, after it has called

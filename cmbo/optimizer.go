@@ -142,7 +142,7 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 
 // makeModel makes the surrogate and binds it to the candidates.
 func (o *Optimizer) makeModel() error {
-	m, err := o.config.model(o.space, true)
+	m, err := o.config.model(o.space, o.points != nil, true)
 	if err != nil {
 		return err
 	}
@@ -165,14 +165,12 @@ var mayBeExact = true
 // exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each other.
 func exact(s *Space) bool { return mayBeExact && !s.Finite() }
 
-// onList reports whether the candidates of a run are a list, given or enumerated.
-func onList(s *Space) bool { return s.Finite() || s.Enumerate(enumerable) != nil }
-
 // coordinates says which lengths of models are one.
 var coordinates = gp.Coordinates
 
-// model makes the surrogate of a run, or takes the caller's. That of a prior knows the candidates if it is bound.
-func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
+// model makes the surrogate of a run, or takes the caller's. That of a prior knows whether candidates are a list, given
+// or enumerated, and which if it is bound.
+func (c *runConfig) model(space *Space, list, bound bool) (Surrogate, error) {
 	if c.surrogate != nil {
 		return c.surrogate, nil
 	}
@@ -183,7 +181,7 @@ func (c *runConfig) model(space *Space, bound bool) (Surrogate, error) {
 				return nil, err
 			}
 		}
-		return p.learned.surrogate(c, onList(space))
+		return p.learned.surrogate(c, list)
 	}
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, space.Dim(), ErrOption); err != nil {

@@ -79,8 +79,8 @@ func (o *draft) foretell(ctx context.Context, models []*outputModel, e runlog.Ev
 	return forecasts, nil
 }
 
-// begin makes the model.
-func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space) error {
+// begin makes the model; list says whether candidates are one.
+func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space, list bool) error {
 	if m.past == nil {
 		scale := func(y, noise []float64) (scaled, variances []float64) {
 			return scaling.ZScore.Scale(m.ownWarp(y).ApplyAll(y), noise)
@@ -93,7 +93,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space) error {
 		return gp.Marked(ctx, err)
 	}
 	of := outputRunSettings(past.Settings())
-	of.List = onList(s)
+	of.List = list
 	run := &hierarchicalRun{Run: hierarchy.NewRun(past, of, math.NaN(), c.parallelism, c.parts(), nil)}
 	m.model = consulted{run}
 	return nil
@@ -126,7 +126,7 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {
-		if err := m.begin(ctx, &o.config, o.space); err != nil {
+		if err := m.begin(ctx, &o.config, o.space, o.points != nil); err != nil {
 			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
 		}
 	}

@@ -149,6 +149,24 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 	return -best
 }
 
+// compared returns the decimal logarithms of where the first of two runs on each problem of families ends, over where the second
+// does, both at floor or more, and logs the ratios by family, with a label before.
+func compared(
+	t *testing.T, label string, families []string, problems int, floor float64, regrets func(family string, seed uint64) [2]float64,
+) (all []float64) {
+	for _, family := range families {
+		var ends []float64
+		for seed := range uint64(problems) {
+			r := regrets(family, seed)
+			ends = append(ends, math.Log10(max(r[0], floor))-math.Log10(max(r[1], floor)))
+		}
+		t.Logf("%s%s: runs end at %s of the regret", label, family, ratioOf(ends))
+		all = append(all, ends...)
+	}
+	t.Logf("%sall: runs end at %s of the regret", label, ratioOf(all))
+	return all
+}
+
 // held returns how many of so many random rows have values that 90 % intervals hold.
 func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int) {
 	at, err := h.space.Sample(rows, h.rows)
@@ -164,42 +182,32 @@ func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int
 }
 
 // TestOwnLengthsOfRuns: in spaces without a list, runs whose process beside the past has lengths of their own, from the
-// fifteenth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
+// fifth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
 // their intervals hold as much.
 func TestOwnLengthsOfRuns(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	var all []float64
 	var held, of [2]int
 	families := []string{"ripples", "cone"}
 	if *ownProblems > 8 { // fewer do not tell what is level on smooth functions
 		families = append(families, "askew", "ridge")
 	}
-	for _, family := range families {
-		var own []float64
-		for i := range *ownProblems {
-			seed := *ownFirst + uint64(i)
-			h := hillsOf(t, family, seed)
-			for arm, p := range h.priors(t, *ownOther) {
-				regret := h.regret(t, seed, *ownBudget, func(n int, o *cmbo.Optimizer) {
-					if n != 30 {
-						return
-					}
-					held[arm] += h.held(t, o, 50)
-					of[arm] += 50
-				}, cmbo.WithPrior(p))
-				if log := math.Log10(max(regret, 1e-6)); arm == 0 {
-					own = append(own, log)
-				} else {
-					own[i] -= log
+	all := compared(t, "", families, *ownProblems, 1e-6, func(family string, seed uint64) (regrets [2]float64) {
+		seed += *ownFirst
+		h := hillsOf(t, family, seed)
+		for arm, p := range h.priors(t, *ownOther) {
+			regrets[arm] = h.regret(t, seed, *ownBudget, func(n int, o *cmbo.Optimizer) {
+				if n != 30 {
+					return
 				}
-			}
+				held[arm] += h.held(t, o, 50)
+				of[arm] += 50
+			}, cmbo.WithPrior(p))
 		}
-		all = append(all, own...)
-		t.Logf("%s: the default's runs end at %s of the regret of the others", family, ratioOf(own))
-	}
+		return regrets
+	})
 	share := [2]float64{float64(held[0]) / float64(of[0]), float64(held[1]) / float64(of[1])}
-	t.Logf("all: %s; after 30 values 90 %% intervals hold %.3f of random rows, and %.3f of the others", ratioOf(all), share[0], share[1])
+	t.Logf("after 30 values 90 %% intervals hold %.3f of random rows, and %.3f of the others", share[0], share[1])
 	if *ownOther != likelyOfAny {
 		return
 	}

@@ -65,7 +65,7 @@ type hindsight struct {
 // the model.
 func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event) error) (*hindsight, error) {
 	if *past == nil {
-		m, err := o.config.model(o.space, false)
+		m, err := o.config.model(o.space, o.points != nil, false)
 		if err != nil {
 			return nil, err
 		}

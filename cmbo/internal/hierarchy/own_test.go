@@ -15,6 +15,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// plainOf returns the model of a run without a past, as it fits values.
+func plainOf(t *testing.T, x *linalg.Dense, y []float64, s *Settings) *gp.Plain {
+	t.Helper()
+	plain := gp.NewPlain(s.Coordinates, nil, math.NaN(), scaling.ZScore.Scale, nil, !s.List, s.Seed)
+	z, _ := scaling.ZScore.Scale(y, nil)
+	require.NoError(t, plain.Fit(ctx, &space.Data{X: x, Y: z, Raw: y, RawNoiseVariance: make([]float64, len(y))}))
+	return plain
+}
+
+// predicted returns means and deviations at the rows of x.
+func predicted(t *testing.T, run *Run, x *linalg.Dense) [2][]float64 {
+	t.Helper()
+	out := [2][]float64{make([]float64, rows(x)), make([]float64, rows(x))}
+	require.NoError(t, run.Predict(ctx, out[0], out[1], x))
+	return out
+}
+
 // The process specific to a target has the lengths, and values the noise, of a run without a past on values raised, in any
 // unit, from the first value on that the past and the least number let it have, and a run that was told all values at once
 // is one that was told them one by one.
@@ -30,11 +47,7 @@ func TestOwnLengths(t *testing.T) {
 		y[i] = 1000 * math.Sin(9*x.Row(i)[0])
 	}
 	at := uniform(r, 5, 2)
-	predict := func(run *Run) [2][]float64 {
-		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
-		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
-		return out
-	}
+	predict := func(run *Run) [2][]float64 { return predicted(t, run, at) }
 	steps, never := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), m.Settings()
 	never.Outgrow = 0
 	for n := 1; n <= len(y); n++ {
@@ -46,10 +59,7 @@ func TestOwnLengths(t *testing.T) {
 		require.Equal(t, predict(once), predict(steps), "%d values", n)
 		of, noise := m.specificKernel(&m.settings).AppendParams(nil), m.grid.base.NoiseVariance
 		if n > 8 {
-			plain := gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, m.settings.Seed)
-			raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
-			z, _ := scaling.ZScore.Scale(raised, nil)
-			require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
+			plain := plainOf(t, &head, scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide()), &m.settings)
 			of = plain.Kernel().AppendParams(nil)
 			noise = plain.NoiseVariance() / math.Exp(of[0]) * m.specificVariance()
 		}
@@ -104,7 +114,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	steps := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 	for n := 8; n <= len(y); n += 2 {
 		head := x.View(0, 0, n, 2)
-		once, plain := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, false, s.Seed)
+		once := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, steps.Fit(ctx, &head, y[:n], nil, nil))
 		require.NoError(t, once.Fit(ctx, &head, y[:n], nil, nil))
 		require.Equal(t, once.NoiseVariance(), steps.NoiseVariance(), "%d values", n)
@@ -112,8 +122,7 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 			continue
 		}
 		raised := scaling.RaiseBelow(y[:n], math.Inf(1), m.affine.wide())
-		z, _ = scaling.ZScore.Scale(raised, nil)
-		require.NoError(t, plain.Fit(ctx, &space.Data{X: &head, Y: z, Raw: raised, RawNoiseVariance: make([]float64, n)}))
+		plain := plainOf(t, &head, raised, &s)
 		seen, _ := steps.low.Compress(raised, nil)
 		count := gp.RefitCount(n)
 		closer := deviation(seen[:count]) / deviation(raised[:count])
@@ -188,11 +197,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 		y[i] = 1000*math.Sin(12*x.Row(i)[0]) + 50*r.NormFloat64()
 	}
 	at := uniform(r, 5, 2)
-	predict := func(run *Run) [2][]float64 {
-		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
-		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
-		return out
-	}
+	predict := func(run *Run) [2][]float64 { return predicted(t, run, at) }
 	for name, c := range map[string]struct {
 		tasks []Task
 		list  bool
@@ -286,11 +291,7 @@ func TestAlone(t *testing.T) {
 	for i := range y {
 		y[i] = 3 + math.Sin(9*x.Row(i)[0])*math.Cos(2*x.Row(i)[1]) + 0.05*r.NormFloat64()
 	}
-	predict := func(run *Run) [2][]float64 {
-		out := [2][]float64{make([]float64, 5), make([]float64, 5)}
-		require.NoError(t, run.Predict(ctx, out[0], out[1], at))
-		return out
-	}
+	predict := func(run *Run) [2][]float64 { return predicted(t, run, at) }
 	none := s
 	none.AloneMass = 0
 	steps, without := NewRun(m, s, math.NaN(), 1, nil, nil), NewRun(m, none, math.NaN(), 1, nil, nil)
@@ -312,9 +313,7 @@ func TestAlone(t *testing.T) {
 			require.Equal(t, k.log, steps.all[i+1].log)
 		}
 		count := max(ownCount(leastOwn, n), min(n, aloneAlways))
-		first, plain := points.First(x, count), gp.NewPlain(gp.Numbers(2), nil, math.NaN(), scaling.ZScore.Scale, nil, true, s.Seed)
-		z, _ := scaling.ZScore.Scale(y[:count], nil)
-		require.NoError(t, plain.Fit(ctx, &space.Data{X: first, Y: z, Raw: y[:count], RawNoiseVariance: make([]float64, count)}))
+		plain := plainOf(t, points.First(x, count), y[:count], &s)
 		k := plain.Kernel()
 		of := k.Eval(at.Row(0), at.Row(0))
 		alone := steps.all[0]
@@ -441,11 +440,7 @@ func TestLouder(t *testing.T) {
 		y[i] = family(r, x.Row(i), 1) + 0.5*r.NormFloat64()
 	}
 	steps := NewRun(m, s, math.NaN(), 1, nil, nil)
-	predict := func(run *Run) [2][]float64 {
-		out := [2][]float64{make([]float64, 20), make([]float64, 20)}
-		require.NoError(t, run.Predict(ctx, out[0], out[1], x))
-		return out
-	}
+	predict := func(run *Run) [2][]float64 { return predicted(t, run, x) }
 	for n := 1; n <= len(y); n++ {
 		head, once := x.View(0, 0, n, 2), NewRun(m, s, math.NaN(), 1, nil, nil)
 		for _, run := range []*Run{steps, once} {
