@@ -120,8 +120,7 @@ type CheckReport struct {
 	notes []string // limits that do not fit the tasks' values, and tasks that could not be left out
 }
 
-// An ApartOutput is an output of a task whose values differ from those of others as another
-// unit would make them.
+// An ApartOutput is an output of a task whose values differ from those of others as another unit would make them.
 type ApartOutput struct {
 	Task, Output string
 	// Ratio is the median size of the task's values of the output, divided by the median of this over the other tasks.
@@ -143,20 +142,17 @@ type CheckedTask struct {
 type Replay struct {
 	// Regret is that of the best value so far, as the mean over the evaluations.
 	Regret float64
-	// Evaluations is the number of evaluations until the regret was .01 or less, one more than there were if it never
-	// was.
+	// Evaluations is the number of evaluations until the regret was .01 or less, one more than there were if it never was.
 	Evaluations float64
 }
 
-// Check says whether transfer helps on the caller's own histories: it leaves out tasks one at a
-// time, learns a prior from the others and tunes the task left out on its own records, with the
-// prior and without. No function is evaluated. If an optimiser chose those records, they favour
-// good values, and the difference looks smaller than on a new task.
+// Check says whether transfer helps on the caller's own histories: it leaves out tasks one at a time, learns a prior from
+// the others and tunes the task left out on its own records, with the prior and without. No function is evaluated. If an
+// optimiser chose those records, they favour good values, and the difference looks smaller than on a new task.
 //
-// To be left out, a task needs 5 different points and two different values; with limits ([WithOutput]),
-// two different values within them. The report names the other tasks. With limits regret is that of the best
-// value within them, and rows that lack a required output are not proposed. Check cannot see that all
-// tasks are negated alike.
+// To be left out, a task needs 5 different points and two different values; with limits ([WithOutput]), two different values
+// within them. The report names the other tasks. With limits regret is that of the best value within them, and rows that
+// lack a required output are not proposed. Check cannot see that all tasks are negated alike.
 //
 // Options are those of Learn and New except priors, models, journals, contexts, costs and budgets.
 // Each task left out takes a Learn and four runs. Check fails as [Learn] and [New] do, with [ErrOutput]
@@ -475,8 +471,7 @@ func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (
 	return out, nil
 }
 
-// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all
-// values of one are equal.
+// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all values of one are equal.
 func rankCorrelation(a, b []float64) float64 {
 	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
 }

@@ -5,8 +5,7 @@ import (
 	"slices"
 )
 
-// A Step says how the model chose a point. Values are in the scaled units of the run's y policy: see
-// [WithYPolicy].
+// A Step says how the model chose a point. Values are in the scaled units of the run's y policy: see [WithYPolicy].
 type Step struct {
 	// Trial is the ID of the trial that was proposed.
 	Trial int
@@ -25,8 +24,7 @@ type Step struct {
 	MaxDistance float64
 	// PriorMean and PriorSD describe the adaptive prior at the candidates.
 	PriorMean, PriorSD []float64
-	// Mean and SD describe the posterior at the candidates; open trials count as
-	// evaluated with the mean as the value.
+	// Mean and SD describe the posterior at the candidates; open trials count as evaluated with the mean as the value.
 	Mean, SD []float64
 	// Success holds the probability that an evaluation succeeds, at the
 	// candidates; nil as long as no failure is known, of the run or of past tasks.
@@ -34,9 +32,8 @@ type Step struct {
 	// Holds has, for each output with a limit, the probability that the output holds its limits, at the candidates; an
 	// output of which nothing is known yet is missing.
 	Holds map[string][]float64
-	// Cost is the expected cost of an evaluation at the candidates, and CostPower the power of
-	// it that scores are divided by: see [AsCost]. Nil and 0 without a cost, or while nothing
-	// is known of it.
+	// Cost is the expected cost of an evaluation at the candidates, and CostPower the power of it that scores are divided
+	// by: see [AsCost]. Nil and 0 without a cost, or while nothing is known of it.
 	Cost      []float64
 	CostPower float64
 	// Scores are what the acquisition ranks candidates by, those included that may not be proposed: logarithms for EI,
@@ -44,16 +41,14 @@ type Step struct {
 	// of success, the probabilities of the limits, each relative to its largest, and the power of the cost. They compare
 	// within the step only.
 	Scores []float64
-	// Jitter is the amount added to the diagonal of the covariance of the observations, and
-	// DistanceJitter to that of the posterior on the index set; 0 for none, and for the
-	// hierarchical prior, which does not count them.
+	// Jitter is the amount added to the diagonal of the covariance of the observations, and DistanceJitter to that of the
+	// posterior on the index set; 0 for none, and for the hierarchical prior, which does not count them.
 	Jitter, DistanceJitter float64
 	// Parameters are those of the plain Gaussian process, nil with a prior: its log-parameters, the logarithm of its
 	// noise variance and, unless it is 0, the share of the way from the best value to the median down to which values
 	// count in full, lower ones less, to which 2 is added where the kernel is Matérn-5/2.
 	Parameters []float64
-	// NoiseVariance is the one the model assumes of measurements, in scaled
-	// units; NaN if a surrogate does not say.
+	// NoiseVariance is the one the model assumes of measurements, in scaled units; NaN if a surrogate does not say.
 	NoiseVariance float64
 	// Shift and Scale tie scaled values z to the user's values y: y = Shift + Scale·z, −y when minimising, and log y in
 	// place of y [WithPositiveValues]. For [Copula] they are a regression line.

@@ -30,19 +30,16 @@ var (
 	ErrNoTasks = space.ErrNoTasks
 	// ErrTask: a task has no observations, no ID, an ID used twice, or rows, outputs or descriptors that no task can have.
 	ErrTask = space.ErrTask
-	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that
-	// was: see [WithOutput].
+	// ErrOutput: an evaluation brought an output that was not declared, or lacks one that was: see [WithOutput].
 	ErrOutput = space.ErrOutput
-	// ErrStep: a step of a learning curve that is negative, or does not follow the one before:
-	// see [Optimizer.Report].
+	// ErrStep: a step of a learning curve that is negative, or does not follow the one before: see [Optimizer.Report].
 	ErrStep = space.ErrStep
 	// ErrOption: an option's value is outside its range, or two options contradict each other.
 	ErrOption = space.ErrOption
 	// ErrPriorMismatch: the prior was learned for another space, direction, sign of values or
 	// y policy than the run has, or a snapshot names another prior.
 	ErrPriorMismatch = errors.New("cmbo: prior does not fit")
-	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes
-	// or tasks before this pass.
+	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes or tasks before this pass.
 	ErrLearners = errors.New("cmbo: learners do not fit")
 	// ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
 	ErrBudget = errors.New("cmbo: the budget is spent")
@@ -57,8 +54,7 @@ var (
 	ErrCorrupt = codec.ErrCorrupt
 	// ErrLimit: stored data goes beyond a limit, such as one of [PriorLimits]. It wraps ErrCorrupt.
 	ErrLimit = codec.ErrLimit
-	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel,
-	// panicked. See [*PanicError].
+	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel, panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")
 	// ErrInternal: cmbo itself panicked, a mistake in the library that is worth a report
 	// with the stack of the [*PanicError].
@@ -66,9 +62,8 @@ var (
 	// ErrVersion: stored data has a format that this release does not read, or integers that an int of
 	// this build does not hold, or comes from a release whose proposals this one cannot repeat.
 	ErrVersion = codec.ErrVersion
-	// ErrNumerical: a matrix stayed singular under every jitter tried, an
-	// iteration failed, a surrogate returned numbers of no use, or what a task adds to
-	// the sums of a Learner is beyond their range.
+	// ErrNumerical: a matrix stayed singular under every jitter tried, an iteration failed, a surrogate returned numbers of
+	// no use, or what a task adds to the sums of a Learner is beyond their range.
 	ErrNumerical = gp.ErrNumerical
 )
 

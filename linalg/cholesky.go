@@ -9,10 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// Cholesky is the factorisation A = L·Lᵀ of a symmetric positive definite matrix, L lower
-// triangular with positive diagonal. The zero value is the factor of the empty matrix, ready for
-// Factorize, SetLower and Append. A Cholesky keeps its memory: factorising again at a size it has
-// seen does not allocate. Methods that only read the factor may run concurrently.
+// Cholesky is the factorisation A = L·Lᵀ of a symmetric positive definite matrix, L lower triangular with positive diagonal.
+// The zero value is the factor of the empty matrix, ready for Factorize, SetLower and Append. A Cholesky keeps its memory:
+// factorising again at a size it has seen does not allocate. Methods that only read the factor may run concurrently.
 //
 // The computed factor satisfies |A − L·Lᵀ| ≤ γ_{n+1}·|L|·|Lᵀ| entry by entry
 // (Higham, Accuracy and Stability of Numerical Algorithms, 2002, Theorem 10.3).
@@ -28,28 +27,25 @@ var (
 	cholDirect = 352
 )
 
-// cholRows is the number of rows below such a block computed at a time, a multiple
-// of what Gemm and Trsm may be cut at.
+// cholRows is the number of rows below such a block computed at a time, a multiple of what Gemm and Trsm may be cut at.
 const cholRows = 96
 
 // pivotFloor returns what the pivot of row i, from 0, with diagonal entry a must exceed
 // to count as positive: 4·n·ε·a, n = i+1.
 //
-// The computed factor of the first n rows is the exact one of A + E with
-// |e_ij| ≤ γ_{n+2}·(a_ii·a_jj)^½, γ_k ≈ k·ε/2 (Higham, theorem 10.3; two roundings more
-// for products with reciprocals and for the square that is compared), and its last pivot
-// the least value of (−w, 1)·(A + E)·(−w, 1)ᵀ over all w. If row i repeats row j, the
-// unit vector w = e_j makes A's part of that 0 and E's at most
+// The computed factor of the first n rows is the exact one of A + E with |e_ij| ≤ γ_{n+2}·(a_ii·a_jj)^½, γ_k ≈ k·ε/2
+// (Higham, theorem 10.3; two roundings more for products with reciprocals and for the square that is compared), and its last
+// pivot the least value of (−w, 1)·(A + E)·(−w, 1)ᵀ over all w. If row i repeats row j, the unit vector w = e_j makes A's
+// part of that 0 and E's at most
 //
 //	γ_{n+2}·(1 + 1)²·a_ii = 2·(n+2)·ε·a_ii ≤ 4·n·ε·a_ii,  n ≥ 2.
 //
 // So no order of summation, fused or not, lets a repeated row pass for another one.
 func pivotFloor(i int, a float64) float64 { return 4 * float64(i+1) * 0x1p-52 * a }
 
-// Factorize computes the factor of a, which is not modified. If a pivot is not finite or does
-// not exceed 4·(i+1)·2⁻⁵²·a_ii, i its row from 0, as much as rounding may leave of 0 where a
-// row repeats an earlier one, it returns a *NotPositiveDefiniteError and leaves the receiver
-// empty. n³/3 operations.
+// Factorize computes the factor of a, which is not modified. If a pivot is not finite or does not exceed 4·(i+1)·2⁻⁵²·a_ii,
+// i its row from 0, as much as rounding may leave of 0 where a row repeats an earlier one, it returns a
+// *NotPositiveDefiniteError and leaves the receiver empty. n³/3 operations.
 func (c *Cholesky) Factorize(a *Sym) error { return c.FactorizeShift(a, 0) }
 
 // Jitters are the shares of a variance that are added to a matrix for it to have a
@@ -64,10 +60,9 @@ func Jitters(limit float64) iter.Seq[float64] {
 	}
 }
 
-// FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of
-// [Jitters] of max, times the mean of the diagonal of a, and returns that absolute amount, 0
-// for a matrix that needs none. If all fail it returns the amount and the error of the last try; there
-// is one try only, of 0, if the mean is not positive and finite.
+// FactorizeJitter factorises a + jitter·I with the first jitter that succeeds of [Jitters] of max, times the mean of the
+// diagonal of a, and returns that absolute amount, 0 for a matrix that needs none. If all fail it returns the amount and the
+// error of the last try; there is one try only, of 0, if the mean is not positive and finite.
 func (c *Cholesky) FactorizeJitter(a *Sym, max float64) (jitter float64, err error) {
 	mean := a.Trace() / float64(a.n)
 	if !(mean > 0) || math.IsInf(mean, 1) {
@@ -101,9 +96,8 @@ func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error {
 	return nil
 }
 
-// cholesky sets the lower triangle of the n×n matrix l to the factor of
-// a + shift·I. It returns the index and value of the first bad pivot, or −1. Entries
-// of l above the diagonal but close to it may change.
+// cholesky sets the lower triangle of the n×n matrix l to the factor of a + shift·I. It returns the index and value of the
+// first bad pivot, or −1. Entries of l above the diagonal but close to it may change.
 func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 	if n <= min(cholDirect, f64.CholSize()) {
 		return f64.Chol(n, shift, a, n, l, n)
@@ -175,10 +169,9 @@ func (c *Cholesky) LogDet() float64 {
 // receiver: for reading, and until the next call that changes the receiver.
 func (c *Cholesky) Lower() *Dense { return &c.l }
 
-// SetLower adopts a copy of l, of which only the lower triangle is read, as the factor of the
-// matrix l·lᵀ. If a diagonal entry is not positive and finite, or so small that its reciprocal
-// overflows, it returns a *NotPositiveDefiniteError with that entry and leaves the receiver
-// unchanged. l must not be a view of the receiver's factor.
+// SetLower adopts a copy of l, of which only the lower triangle is read, as the factor of the matrix l·lᵀ. If a diagonal
+// entry is not positive and finite, or so small that its reciprocal overflows, it returns a *NotPositiveDefiniteError with
+// that entry and leaves the receiver unchanged. l must not be a view of the receiver's factor.
 func (c *Cholesky) SetLower(l *Dense) error {
 	n := l.rows
 	if l.cols != n {
@@ -228,8 +221,7 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 	return nil
 }
 
-// widen gives the factor the stride ld, not below its own, and room for ld rows, on
-// its own memory if that is large enough.
+// widen gives the factor the stride ld, not below its own, and room for ld rows, on its own memory if that is large enough.
 func (c *Cholesky) widen(ld int) {
 	data := f64.Grow(c.l.data, ld*ld)
 	// Rows move away from the front, so the last one goes first. What lies between

@@ -62,8 +62,7 @@ func New(params ...Param) (*Space, error) {
 	return s, nil
 }
 
-// UnitCube returns the space of dim coordinates in [0, 1], named x0, x1, ...: for points that are
-// already encoded.
+// UnitCube returns the space of dim coordinates in [0, 1], named x0, x1, ...: for points that are already encoded.
 func UnitCube(dim int) (*Space, error) {
 	if dim < 1 {
 		return nil, fmt.Errorf("%w: a unit cube needs at least one coordinate, have %d", ErrSpace, dim)
@@ -90,9 +89,8 @@ func Candidates(rows [][]float64) (*Space, error) {
 	return s.WithCandidates(rows)
 }
 
-// WithCandidates returns a finite space that has the same parameters but consists of exactly the given rows, which
-// must lie in s; equal rows are proposed once. They are copied, as [Space.Canonical] does. It fails as [Candidates]
-// and Canonical do.
+// WithCandidates returns a finite space that has the same parameters but consists of exactly the given rows, which must lie
+// in s; equal rows are proposed once. They are copied, as [Space.Canonical] does. It fails as [Candidates] and Canonical do.
 func (s *Space) WithCandidates(rows [][]float64) (*Space, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err
@@ -149,8 +147,7 @@ func (s *Space) Candidate(i int) ([]float64, error) {
 	return slices.Clone(s.rows[i]), nil
 }
 
-// Index returns the smallest index of a candidate equal to row, or -1 if there
-// is none or s is a parameter space.
+// Index returns the smallest index of a candidate equal to row, or -1 if there is none or s is a parameter space.
 func (s *Space) Index(row []float64) int {
 	_, i, _ := s.Place(row)
 	return i
@@ -325,8 +322,7 @@ func (p Param) fromAny(v any) (float64, error) {
 	return 0, Errorf(ErrOutOfSpace, "a value of type %T does not suit a %s parameter", v, p.kind).of(p.name)
 }
 
-// goNumber converts a value of any Go integer or float type; where it has to be whole it must
-// not round to a bound of ±2^53.
+// goNumber converts a value of any Go integer or float type; where it has to be whole it must not round to a bound of ±2^53.
 func goNumber(v any, whole bool) (f float64, ok bool) {
 	var n int64
 	switch x := reflect.ValueOf(v); {
@@ -347,8 +343,7 @@ func goNumber(v any, whole bool) (f float64, ok bool) {
 	return float64(n), true
 }
 
-// parseNumber converts a JSON number, exactly where it has to be whole: what
-// lies beyond ±2^53 stays beyond.
+// parseNumber converts a JSON number, exactly where it has to be whole: what lies beyond ±2^53 stays beyond.
 func parseNumber(n json.Number, whole bool) (float64, error) {
 	if whole {
 		if v, err := n.Int64(); err == nil {

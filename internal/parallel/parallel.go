@@ -23,10 +23,9 @@ func Workers(limit, n int) int {
 	return max(1, min(limit, n))
 }
 
-// For calls do(worker, i) once for every i in [0, n), on Workers(limit, n)
-// goroutines, and returns when all of them have returned: none outlives the
-// call. worker is in [0, Workers(limit, n)) and never in use twice at a time,
-// so it may index scratch memory. Indices are taken in ascending order.
+// For calls do(worker, i) once for every i in [0, n), on Workers(limit, n) goroutines, and returns when all of them have
+// returned: none outlives the call. worker is in [0, Workers(limit, n)) and never in use twice at a time, so it may index
+// scratch memory. Indices are taken in ascending order.
 //
 // The first error in the order of the indices is returned, and indices above it may be skipped; so
 // is ctx.Err() once ctx is done, checked before each index. A panic of do counts as its error, a
@@ -86,14 +85,12 @@ func work(ctx context.Context, w, n int, do func(worker, i int) error, next *ato
 	ended = true
 }
 
-// A Panic is the error of a piece of work that panicked, or that ended its
-// goroutine, as testing.T.FailNow does.
+// A Panic is the error of a piece of work that panicked, or that ended its goroutine, as testing.T.FailNow does.
 type Panic struct {
 	Index int
 	Value any    // what it panicked with, nil if it ended its goroutine
 	Stack []byte // where it panicked
-	// Foreign says that code of the library's caller took part: the library had called
-	// it, whatever that called in turn.
+	// Foreign says that code of the library's caller took part: the library had called it, whatever that called in turn.
 	Foreign bool
 }
 
@@ -111,9 +108,8 @@ func (p *Panic) Unwrap() error {
 	return err
 }
 
-// Caught makes a [*Panic] of what a function deferred by boundary, a function of the
-// module named from the module's path on, recovered. A panic that a For within the work
-// has caught already, and its caller panicked with again, keeps its stack.
+// Caught makes a [*Panic] of what a function deferred by boundary, a function of the module named from the module's path on,
+// recovered. A panic that a For within the work has caught already, and its caller panicked with again, keeps its stack.
 func Caught(value any, boundary string) *Panic {
 	if p, ok := value.(*Panic); ok {
 		return &Panic{Value: p.Value, Stack: p.Stack, Foreign: p.Foreign}
@@ -145,8 +141,7 @@ func foreign(boundary string) bool {
 		f, more := frames.Next()
 		name, inModule := strings.CutPrefix(f.Function, modulePath)
 		first := name[:max(0, strings.IndexAny(name, "./"))]
-		// A closure of what was inlined into its caller is named after the caller, so that
-		// only its file tells whose it is.
+		// A closure of what was inlined into its caller is named after the caller, so that only its file tells whose it is.
 		file, below := strings.CutPrefix(f.File, root)
 		folder, _, _ := strings.Cut(file, "/")
 		ours := inModule && slices.Contains(library, first) ||
