@@ -16,8 +16,8 @@ import (
 )
 
 var (
-	aloneProblems = flag.Int("alone", 1, "problems of each family of TestAloneBesideAPast")
-	alonePast     = flag.String("alone-past", "shuffled", "its past tasks: as they are, shuffled, negated, or few, two of eight rows")
+	aloneProblems = flag.Int("alone", 2, "problems of each family of TestAloneBesideAPast")
+	alonePast     = flag.String("alone-past", "shuffled", "its past tasks: as they are, shuffled, negated, few, two of eight rows, or runs, of 30 evaluations")
 	aloneOther    = flag.String("alone-other", "AloneMass=0,OwnFrom=15:55", "the change that it compares the default with, none for no past")
 	aloneBudget   = flag.Int("alone-budget", 30, "evaluations of each of its runs")
 	aloneDim      = flag.Int("alone-dim", 2, "dimensions of its first problem; those of the next three have one more each")
@@ -103,6 +103,9 @@ func TestAloneBesideAPast(t *testing.T) {
 		r := rng.Stream(seed, t.Name()+family)
 		dim, past := *aloneDim+int(seed%4), []int{3, 8}[seed/4%2]
 		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), *aloneNoise)
+		if *alonePast == "runs" {
+			h.run(t, 30)
+		}
 		for i := range h.tasks {
 			switch y := h.tasks[i].Y; *alonePast {
 			case "shuffled":
@@ -114,7 +117,7 @@ func TestAloneBesideAPast(t *testing.T) {
 			case "few":
 				h.tasks[i].X, h.tasks[i].Y = h.tasks[i].X[:8], y[:8]
 			default:
-				require.Equal(t, "as they are", *alonePast)
+				require.Contains(t, []string{"as they are", "runs"}, *alonePast)
 			}
 		}
 		if *alonePast == "few" {

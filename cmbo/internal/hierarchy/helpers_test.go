@@ -72,6 +72,23 @@ func testSettings(dim int) Settings {
 	return o
 }
 
+// improving returns the masses of a member's parts by which an improvement counts: divided by their scales, with the sum
+// that they have.
+func improving(k weighted) []float64 {
+	var sum, divided float64
+	out := make([]float64, len(k.fit.parts))
+	for j, a := range k.fit.parts {
+		if !k.upright || a.s > 0 {
+			out[j] = a.mass / math.Abs(a.s)
+			sum, divided = sum+a.mass, divided+out[j]
+		}
+	}
+	for j := range out {
+		out[j] *= k.w * sum / divided
+	}
+	return out
+}
+
 func learn(t *testing.T, tasks []Task, z *linalg.Dense, o Settings) *Model {
 	t.Helper()
 	m, err := Learn(context.Background(), tasks, z, o)

@@ -97,7 +97,7 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	if err := r.Predict(ctx, mean, sd, points.Pick(t.X, order[told:])); err != nil {
 		return nil, err
 	}
-	of, noise := m.lowOf(y[:told], r.best(y[:told], given)), r.noiseInUnit()
+	of, noise := m.lowOf(y[:told], r.best(y[:told], given), 1), r.noiseInUnit()
 	for i, v := range mean {
 		d := sd[i] / r.u // whose square is a number
 		if variance := d*d + cmp.Or(given[told+i]/r.u/r.u, noise); v < of.Knee && variance > 0 {

@@ -74,7 +74,7 @@ func TestInflation(t *testing.T) {
 			require.NoError(t, r.Fit(ctx, points.Pick(task.X, best), y, nil, nil))
 			mean, sd := make([]float64, len(rest)), make([]float64, len(rest))
 			require.NoError(t, r.Predict(ctx, mean, sd, points.Pick(task.X, other)))
-			r.low = m.lowOf(y, slices.Max(y))
+			r.low = m.lowOf(y, slices.Max(y), 1)
 			for i, v := range mean {
 				if v < r.low.Knee {
 					predicted, seen := (v-r.low.Knee)/r.low.Near, (rest[i]-r.low.Knee)/r.low.Near

@@ -12,8 +12,37 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// tell conditions the hypotheses on values.
+// tell conditions the hypotheses on values. Without a list, low ones are seen in the tasks' mean scale, and then in the one
+// that the hypotheses infer from that.
 func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) error {
+	err := r.see(ctx, x, y, given, 1)
+	if err == nil && r.s.Rescale && !r.s.List && r.low.Near > 0 {
+		if by := r.scale(); by != 1 {
+			err = r.see(ctx, x, y, given, by)
+		}
+	}
+	return err
+}
+
+// scale returns the power of two that is nearest to what the tasks' mean scale has to be multiplied by, in the mean of its
+// logarithm under the hypotheses that transfer, the right way up; 1 where there are none.
+func (r *Run) scale() float64 {
+	var mean, mass float64
+	for _, k := range r.all {
+		for _, a := range k.fit.parts {
+			if w := k.mass * a.mass; k.transfers && a.s > 0 {
+				mean, mass = mean+w*math.Log(a.s), mass+w
+			}
+		}
+	}
+	if !(mass > 0) {
+		return 1
+	}
+	return math.Exp2(math.Round((mean/mass - r.affine.logScale) / math.Ln2))
+}
+
+// see conditions the hypotheses on values, low ones seen in so many times the tasks' mean scale.
+func (r *Run) see(ctx context.Context, x *linalg.Dense, y, given []float64, by float64) error {
 	if given == nil {
 		given = make([]float64, len(y))
 	}
@@ -25,7 +54,7 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 				far = r.best(y, make([]float64, len(y)))
 			}
 			raised = scaling.RaiseBelow(y, far, r.Model.affine.wide())
-			r.low = r.Model.lowOf(raised, r.best(raised, given))
+			r.low = r.Model.lowOf(raised, r.best(raised, given), by)
 			seen, variances = r.low.Compress(raised, given)
 		}
 		if err := r.fitOwn(ctx, x, y, given, raised, seen); err != nil {
@@ -60,16 +89,17 @@ func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) err
 }
 
 // lowOf returns what makes differences between low values of a run as small as those of the tasks were made. The best value
-// is given, one that is so beyond its noise. The run's values spread more widely, as they come before they are compressed;
-// those of more than OwnUnit times the tasks' deviation are in a unit of their own. All values are seen anew when one of the
-// two changes, so that the unit does by powers of two and the knee by quarters of its distance from the best value.
-func (m *Model) lowOf(y []float64, best float64) scaling.Low {
+// is given, one that is so beyond its noise, and the run's scale, in the tasks' mean one. Its values spread more widely, as
+// they come before they are compressed; those of more than OwnUnit times that scale are in a unit of their own. All values
+// are seen anew when it or the knee changes, so that units do by powers of two and the knee by quarters of its distance from
+// the best value.
+func (m *Model) lowOf(y []float64, best, scale float64) scaling.Low {
 	if m.near == 0 || len(y) == 0 {
 		return scaling.Low{}
 	}
 	spread := deviation(y)
 	least := spread / maxRatio / maxRatio
-	unit := max(math.Exp(m.affine.logScale), least)
+	unit := max(math.Exp(m.affine.logScale)*scale, least)
 	if more := spread / (m.settings.OwnUnit * unit); more > 1 {
 		unit *= math.Exp2(math.Ceil(math.Log2(more)))
 	}

@@ -183,7 +183,7 @@ func (r *Run) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) 
 
 func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, best float64) error {
 	over, unit := best/r.u-r.centre(), math.Log(r.u)
-	_, err := r.sum(ctx, ks, dst, x, 0, func(w, mean, sd float64) float64 {
+	_, err := r.sum(ctx, ks, dst, x, 0, r.s.Relative && !r.s.List, func(w, mean, sd float64) float64 {
 		return w * sd * special.NormEI((mean-over)/sd)
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + math.Log(sd) + special.NormLogEI((mean-over)/sd)
@@ -197,7 +197,7 @@ func (r *Run) logImprovement(ctx context.Context, ks []weighted, dst []float64, 
 // Expect writes the expectation of f at the rows of x: f is given mean and deviation of each of the hypotheses' parts,
 // of values as the run sees them, and returns the expectation under that normal distribution.
 func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func(mean, sd float64) float64) error {
-	total, err := r.sum(ctx, r.predicting(), dst, x, 0, func(w, mean, sd float64) float64 {
+	total, err := r.sum(ctx, r.predicting(), dst, x, 0, false, func(w, mean, sd float64) float64 {
 		return w * f((mean+r.centre())*r.u, sd*r.u)
 	}, nil)
 	for j := range dst {
@@ -210,7 +210,7 @@ func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func
 // between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
-	total, err := r.sum(ctx, r.predicting(), dst, x, 1, func(w, mean, sd float64) float64 {
+	total, err := r.sum(ctx, r.predicting(), dst, x, 1, false, func(w, mean, sd float64) float64 {
 		return w * math.Exp(special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd))
 	}, func(w, mean, sd float64) float64 {
 		return math.Log(w) + special.NormLogInterval((lo-mean)/sd, (hi-mean)/sd)
@@ -223,9 +223,10 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo,
 
 // sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
 // and a normal distribution each, of values with so many times their noise, and returns the sum of the
-// masses. With log, the logarithm of f, it writes the logarithms of the sums.
+// masses. With log, the logarithm of f, it writes the logarithms of the sums. With relative the masses of a member's parts,
+// whose sum stays, are divided by their scales.
 func (r *Run) sum(
-	ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, noise float64, f, log func(w, mean, sd float64) float64,
+	ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, noise float64, relative bool, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {
 	type term struct {
 		of int
@@ -234,11 +235,22 @@ func (r *Run) sum(
 	}
 	var terms []term
 	for i, k := range ks {
+		from, masses, divided := len(terms), 0.0, 0.0
 		for j := range k.fit.parts {
 			a := &k.fit.parts[j]
 			if w := k.w * a.mass; !k.upright || a.s > 0 {
 				total += w
+				masses += w
+				if relative {
+					w /= math.Abs(a.s)
+				}
+				divided += w
 				terms = append(terms, term{i, w, a})
+			}
+		}
+		for j := range terms[from:] {
+			if divided > 0 { // masses may underflow
+				terms[from+j].w *= masses / divided
 			}
 		}
 	}

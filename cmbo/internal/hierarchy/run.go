@@ -166,6 +166,9 @@ func (r *Run) Seeing() (low scaling.Low, steepest float64) { return r.low, scali
 // that of all hypotheses' parts, each with a narrow range of scales. The mixture is far from normal after few values, and
 // the improvement of its first two moments would send the search where values may only be lower than they are predicted.
 //
+// Without a list an improvement counts, under each hypothesis, in the scale that it is expected under. Where scales are
+// uncertain a large one promises most, and the run would be chosen by what it would be like then.
+//
 // One value in another unit than the tasks' does not say how good it is: without transfer, or upside
 // down, it counts as middling or bad, and much is to be gained anywhere. The improvement is then the
 // part of it that hypotheses expect which transfer, the right way up.

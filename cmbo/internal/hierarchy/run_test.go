@@ -441,10 +441,11 @@ func TestLogImprovement(t *testing.T) {
 		for j := range n {
 			var logs []float64
 			for i, p := range parts {
+				w := improving(ks[i])
 				for k := range ks[i].fit.parts {
 					a := &ks[i].fit.parts[k]
 					mean, v := p.momentsAt(j, a)
-					logs = append(logs, math.Log(ks[i].w*a.mass*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
+					logs = append(logs, math.Log(w[k]*math.Sqrt(v))+special.NormLogEI((mean-(best/run.u-run.centre()))/math.Sqrt(v)))
 				}
 			}
 			top := slices.Max(logs)
@@ -461,6 +462,10 @@ func TestLogImprovement(t *testing.T) {
 	}
 	require.NotZero(t, deep)
 	require.Less(t, deep, 7*n)
+	best, more := slices.Max(y), make([]float64, n)
+	require.NoError(t, run.LogImprovement(ctx, got, cand, best))
+	require.NoError(t, run.logImprovement(ctx, append(run.predicting(), weighted{member: run.all[0]}), more, cand, best))
+	require.Equal(t, got, more, "a member whose mass is too small for a number")
 }
 
 // The probability of lying between two limits is the mean over all parts, noise and all,
@@ -522,7 +527,11 @@ func TestExpect(t *testing.T) {
 	n := rows(cand)
 	got, want := make([]float64, n), make([]float64, n)
 	best := slices.Max(y)
+	run.s.List = true // where an improvement counts the same under all scales
 	require.NoError(t, run.LogImprovement(ctx, want, cand, best))
+	run.s.List, run.s.Relative = false, false
+	require.NoError(t, run.LogImprovement(ctx, got, cand, best))
+	require.Equal(t, want, got)
 	require.NoError(t, run.Expect(ctx, got, cand, func(mean, sd float64) float64 { return sd * special.NormEI((mean-best)/sd) }))
 	total := math.Exp(want[0]) / got[0]
 	require.InDelta(t, 1, total, 1e-2)
@@ -863,13 +872,15 @@ func TestFirstForeignValue(t *testing.T) {
 		over := run.low.At(best)/run.u - run.centre()
 		require.NoError(t, run.each(ctx, at, ks, func(lo, hi int, ps []*posterior) {
 			for i, k := range ks {
-				for _, a := range k.fit.parts {
+				whole := improving(k)
+				k.upright = true
+				for n, a := range k.fit.parts {
 					for j := range hi - lo {
 						mean, variance := ps[i].momentsAt(j, &a)
-						v := k.w * a.mass * run.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
-						all[lo+j] += v
-						if k.transfers && a.s > 0 {
-							some[lo+j] += v
+						v := run.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
+						all[lo+j] += whole[n] * v
+						if k.transfers {
+							some[lo+j] += improving(k)[n] * v
 						}
 					}
 				}
@@ -1211,6 +1222,7 @@ func TestLowValuesOfARun(t *testing.T) {
 	for i := range tasks {
 		z, _ := scaling.CompressLow(tasks[i].Z, nil)
 		tasks[i] = scaled(tasks[i].ID, tasks[i].X, z)
+		tasks[i].Scale *= 4
 	}
 	o := testSettings(2)
 	o.Compress = true
@@ -1222,28 +1234,62 @@ func TestLowValuesOfARun(t *testing.T) {
 	require.InDelta(t, near, m.near, 1e-12)
 	x, y := uniform(r, 9, 2), []float64{1, -7, 2, 2.5, -20, 1.5, 4, 3, -2}
 	near = m.near * math.Exp(m.affine.logScale)
-	require.InDelta(t, 0, m.lowOf([]float64{0, near}, near).Knee, 0.26*near)
-	require.InDelta(t, -near/2, m.lowOf([]float64{0, near}, near/2).Knee, 0.01*near, "a value that may be better by its noise")
-	for _, unit := range []float64{1, 0.01, 1000} {
-		y := slices.Clone(y)
+	require.InDelta(t, 0, m.lowOf([]float64{0, near}, near, 1).Knee, 0.26*near)
+	require.InDelta(t, -near/2, m.lowOf([]float64{0, near}, near/2, 1).Knee, 0.01*near, "a value that may be better by its noise")
+	whole := o
+	whole.Whole = true
+	inferred := func(run *Run) float64 {
+		var logs, mass float64
+		for _, k := range run.all {
+			for _, a := range k.fit.parts {
+				if k.transfers && a.s > 0 {
+					logs, mass = logs+k.mass*a.mass*math.Log(a.s*run.u), mass+k.mass*a.mass
+				}
+			}
+		}
+		return math.Exp2(math.Round((logs/mass - m.affine.logScale) / math.Ln2))
+	}
+	for range 40 {
+		y := make([]float64, 9)
+		for i := range y {
+			y[i] = 9 * r.NormFloat64()
+		}
+		run := NewRun(m, whole, math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+		require.Equal(t, inferred(run), run.scale())
+	}
+	for _, c := range []struct {
+		unit  float64
+		scale bool
+	}{{1, false}, {0.01, false}, {1000, false}, {1, true}, {0.01, true}, {1000, true}} {
+		o.Rescale = c.scale
+		unit, y := c.unit, slices.Clone(y)
 		for i := range y {
 			y[i] *= unit
 		}
 		raised := scaling.RaiseLow(y, m.affine.wide())
-		near := m.near * math.Exp(m.affine.logScale)
-		for near < m.near*deviation(raised)/m.settings.OwnUnit {
-			near *= 2
+		seen := func(by float64) (*Run, scaling.Low) {
+			near := m.near * math.Exp(m.affine.logScale) * by
+			for near < m.near*deviation(raised)/m.settings.OwnUnit {
+				near *= 2
+			}
+			low := scaling.Low{Knee: y[0] - near, Near: near}
+			for low.Knee+near/4 <= 4*unit-near { // the best is 4
+				low.Knee += near / 4
+			}
+			lowered, _ := low.Compress(raised, nil)
+			run := NewRun(m, whole, math.NaN(), 1, nil, nil)
+			require.NoError(t, run.Fit(ctx, x, lowered, nil, nil))
+			return run, low
 		}
-		low := scaling.Low{Knee: y[0] - near, Near: near}
-		for low.Knee+near/4 <= 4*unit-near { // the best is 4
-			low.Knee += near / 4
+		want, low := seen(1)
+		if c.scale {
+			by := inferred(want)
+			require.Equal(t, by, want.scale())
+			require.NotEqual(t, 1.0, by)
+			want, low = seen(by)
 		}
-		require.Equal(t, unit > 0.01, low.At(-7*unit) > -7*unit)
-		plain := o
-		plain.Whole = true
-		lowered, _ := low.Compress(raised, nil)
-		want := NewRun(m, plain, math.NaN(), 1, nil, nil)
-		require.NoError(t, want.Fit(ctx, x, lowered, nil, nil))
+		require.Equal(t, unit > 0.01, low.At(-20*unit) > -20*unit)
 		got := NewRun(m, o, math.NaN(), 1, nil, nil)
 		require.NoError(t, got.Fit(ctx, x, y, nil, nil))
 		grown := NewRun(m, o, math.NaN(), 1, nil, nil)
@@ -1269,10 +1315,12 @@ func TestLowValuesOfARun(t *testing.T) {
 		require.NoError(t, want.Predict(ctx, wantMean, wantSD, c))
 		wantLog := make([]float64, 5)
 		require.NoError(t, want.LogImprovement(ctx, wantLog, c, low.At(2*unit)))
-		require.Equal(t, low.Back(mean[0]), got.low.Back(mean[0]))
-		require.Equal(t, wantMean, mean)
-		require.Equal(t, wantSD, sd)
-		require.Equal(t, wantLog, log)
+		const rounding = 1e-12 // of where low values begin
+		require.InEpsilon(t, low.Near, got.low.Near, rounding)
+		require.InEpsilon(t, low.Back(mean[0]), got.low.Back(mean[0]), rounding)
+		require.InEpsilonSlice(t, wantMean, mean, rounding)
+		require.InEpsilonSlice(t, wantSD, sd, rounding)
+		require.InEpsilonSlice(t, wantLog, log, rounding)
 	}
 }
 

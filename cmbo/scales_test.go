@@ -1,0 +1,66 @@
+package cmbo_test
+
+import (
+	"flag"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	scalesProblems = flag.Int("scales", 2, "problems of each family of TestTasksOfOtherScales")
+	scalesApart    = flag.Float64("scales-apart", 2, "deviation of the natural logarithm of its tasks' scales")
+	scalesBudget   = flag.Int("scales-budget", 15, "evaluations of each of its runs")
+	scalesPast     = flag.Bool("scales-runs", false, "its past tasks are runs of 30 evaluations")
+	scalesOther    = flag.String("scales-other", "no-rescaling,absolute-improvement", "the change that it compares the default with, or a rival")
+)
+
+// TestTasksOfOtherScales: in spaces without a list, where values of tasks are apart by factors, a run ends nearer to the best
+// value if its low values are seen in the scale that it seems to have, and if an improvement counts in the scale under which
+// it is expected.
+func TestTasksOfOtherScales(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	families := []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"}
+	rival, noRival := baseline.Find(*scalesOther)
+	all := compared(t, "", families, *scalesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+		r := rng.Stream(seed, t.Name()+family)
+		dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
+		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), 0)
+		if *scalesPast {
+			h.run(t, 30)
+		}
+		target := r.NormFloat64()
+		for i := range h.tasks {
+			by := math.Exp(*scalesApart * (r.NormFloat64() - target))
+			for j := range h.tasks[i].Y {
+				h.tasks[i].Y[j] *= by
+			}
+		}
+		change := *scalesOther
+		if noRival == nil {
+			change = likelyOfAny
+		}
+		for arm, p := range h.priors(t, change) {
+			opt := cmbo.WithPrior(p)
+			if arm == 1 && noRival == nil {
+				model, err := rival.Learn(ctx, h.space, h.tasks)
+				require.NoError(t, err)
+				opt = cmbo.WithSurrogate(model.Surrogate(seed))
+			}
+			regrets[arm] = h.regret(t, seed, *scalesBudget, func(int, *cmbo.Optimizer) {}, opt)
+		}
+		return regrets
+	})
+	if mean, _ := stat.MeanVariance(all); noRival != nil && *scalesApart >= 1 {
+		assert.Less(t, mean, -0.02)
+	}
+}
