@@ -19,7 +19,6 @@ var (
 	scalesProblems = flag.Int("scales", 2, "problems of each family of TestTasksOfOtherScales")
 	scalesApart    = flag.Float64("scales-apart", 2, "deviation of the natural logarithm of its tasks' scales")
 	scalesBudget   = flag.Int("scales-budget", 15, "evaluations of each of its runs")
-	scalesPast     = flag.Bool("scales-runs", false, "its past tasks are runs of 30 evaluations")
 	scalesOther    = flag.String("scales-other", "no-rescaling,absolute-improvement", "the change that it compares the default with, or a rival")
 )
 
@@ -35,9 +34,6 @@ func TestTasksOfOtherScales(t *testing.T) {
 		r := rng.Stream(seed, t.Name()+family)
 		dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
 		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), 0)
-		if *scalesPast {
-			h.run(t, 30)
-		}
 		target := r.NormFloat64()
 		for i := range h.tasks {
 			by := math.Exp(*scalesApart * (r.NormFloat64() - target))
