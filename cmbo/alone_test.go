@@ -18,7 +18,7 @@ import (
 var (
 	aloneProblems = flag.Int("alone", 2, "problems of each family of TestAloneBesideAPast")
 	alonePast     = flag.String("alone-past", "shuffled", "its past tasks: as they are, shuffled, negated, few, two of eight rows, or runs, of 30 evaluations")
-	aloneOther    = flag.String("alone-other", "AloneMass=0,OwnFrom=15:55", "the change that it compares the default with, none for no past")
+	aloneOther    = flag.String("alone-other", "AloneMass=0,OwnFrom=15:55", "what it compares the default with: a change of it, a rival, or none for no past")
 	aloneBudget   = flag.Int("alone-budget", 30, "evaluations of each of its runs")
 	aloneDim      = flag.Int("alone-dim", 2, "dimensions of its first problem; those of the next three have one more each")
 	aloneNoise    = flag.Float64("alone-noise", 0, "deviation of the noise of its values")
@@ -93,16 +93,23 @@ func slopesTo(family string, r *rand.Rand, dim, n int) []func(x []float64) float
 	return out
 }
 
+// slopeFamilies are those of slopesTo.
+var slopeFamilies = []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"}
+
+// slopesOf returns the problem of that number, in dim dimensions or up to three more, with three or eight past tasks.
+func slopesOf(tb testing.TB, r *rand.Rand, family string, seed uint64, dim int, noise float64) pastProblem {
+	dim, past := dim+int(seed%4), []int{3, 8}[seed/4%2]
+	return problemOf(tb, r, dim, slopesTo(family, r, dim, past+1), noise)
+}
+
 // TestAloneBesideAPast: in spaces without a list, runs of which one hypothesis is what a run without a past takes the
 // target for end nearer to the best value where the past says nothing.
 func TestAloneBesideAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	families := []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"}
-	all := compared(t, "", families, *aloneProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+	all := compared(t, "", slopeFamilies, *aloneProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
 		r := rng.Stream(seed, t.Name()+family)
-		dim, past := *aloneDim+int(seed%4), []int{3, 8}[seed/4%2]
-		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), *aloneNoise)
+		h := slopesOf(t, r, family, seed, *aloneDim, *aloneNoise)
 		if *alonePast == "runs" {
 			h.run(t, 30)
 		}
@@ -123,15 +130,7 @@ func TestAloneBesideAPast(t *testing.T) {
 		if *alonePast == "few" {
 			h.tasks = h.tasks[:2]
 		}
-		change := *aloneOther
-		if change == "none" {
-			change = likelyOfAny
-		}
-		for arm, p := range h.priors(t, change) {
-			opts := []cmbo.Option{cmbo.WithPrior(p)}
-			if arm == 1 && *aloneOther == "none" {
-				opts = nil
-			}
+		for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(t, h.space, h.tasks))}, h.against(t, *aloneOther, seed)} {
 			regrets[arm] = h.regret(t, seed, *aloneBudget, func(int, *cmbo.Optimizer) {}, opts...)
 		}
 		return regrets

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -120,11 +119,7 @@ func TestNearTheBest(t *testing.T) {
 					opts = append(opts, cmbo.WithCandidateCounts(300, 240))
 				}
 				if rival {
-					method, err := baseline.Find(*nearRival)
-					require.NoError(t, err)
-					model, err := method.Learn(ctx, h.space, h.tasks)
-					require.NoError(t, err)
-					opts = append(opts, cmbo.WithSurrogate(model.Surrogate(seed)))
+					opts = append(opts, h.against(t, *nearRival, seed)...)
 				} else if prior := priors[0]; prior != nil {
 					if !*cmbo.MayBeExact {
 						prior = priors[1]

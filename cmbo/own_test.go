@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -99,6 +100,20 @@ func (h *pastProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
 		learn(tb, h.space, h.tasks),
 		learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(change, ",")...)),
 	}
+}
+
+// against returns the options of the runs that the default's are compared with: of no past, of a rival, or of the default
+// with a change.
+func (h *pastProblem) against(tb testing.TB, other string, seed uint64) []cmbo.Option {
+	if other == "none" {
+		return nil
+	}
+	if rival, err := baseline.Find(other); err == nil {
+		model, err := rival.Learn(ctx, h.space, h.tasks)
+		require.NoError(tb, err)
+		return []cmbo.Option{cmbo.WithSurrogate(model.Surrogate(seed))}
+	}
+	return []cmbo.Option{cmbo.WithPrior(learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(other, ",")...)))}
 }
 
 // hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with noise.

@@ -6,7 +6,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
@@ -28,12 +27,9 @@ var (
 func TestTasksOfOtherScales(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	families := []string{"Rosenbrock", "Griewank", "largest", "lopsided", "bumps"}
-	rival, noRival := baseline.Find(*scalesOther)
-	all := compared(t, "", families, *scalesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+	all := compared(t, "", slopeFamilies, *scalesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
 		r := rng.Stream(seed, t.Name()+family)
-		dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
-		h := problemOf(t, r, dim, slopesTo(family, r, dim, past+1), 0)
+		h := slopesOf(t, r, family, seed, 2, 0)
 		target := r.NormFloat64()
 		for i := range h.tasks {
 			by := math.Exp(*scalesApart * (r.NormFloat64() - target))
@@ -41,21 +37,12 @@ func TestTasksOfOtherScales(t *testing.T) {
 				h.tasks[i].Y[j] *= by
 			}
 		}
-		change := *scalesOther
-		if noRival == nil {
-			change = likelyOfAny
-		}
-		for arm, p := range h.priors(t, change) {
-			opt := cmbo.WithPrior(p)
-			if arm == 1 && noRival == nil {
-				model, err := rival.Learn(ctx, h.space, h.tasks)
-				require.NoError(t, err)
-				opt = cmbo.WithSurrogate(model.Surrogate(seed))
-			}
-			regrets[arm] = h.regret(t, seed, *scalesBudget, func(int, *cmbo.Optimizer) {}, opt)
+		for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(t, h.space, h.tasks))}, h.against(t, *scalesOther, seed)} {
+			regrets[arm] = h.regret(t, seed, *scalesBudget, func(int, *cmbo.Optimizer) {}, opts...)
 		}
 		return regrets
 	})
+	_, noRival := baseline.Find(*scalesOther)
 	if mean, _ := stat.MeanVariance(all); noRival != nil && *scalesApart >= 1 {
 		assert.Less(t, mean, -0.02)
 	}

@@ -248,8 +248,8 @@ func (r *Run) sum(
 				terms = append(terms, term{i, w, a})
 			}
 		}
-		for j := range terms[from:] {
-			if divided > 0 { // masses may underflow
+		if divided > 0 { // masses may underflow
+			for j := range terms[from:] {
 				terms[from+j].w *= masses / divided
 			}
 		}
