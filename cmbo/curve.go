@@ -41,8 +41,7 @@ type Prospect struct {
 	Chance, Before float64
 	// Curves is the number of completed curves of the run that passed the step.
 	Curves int
-	// Known reports whether curves, of the run or of past tasks, tell something of the final value from a value at the
-	// step.
+	// Known reports whether curves, of the run or of past tasks, tell something of the final value from a value at the step.
 	Known bool
 }
 
@@ -301,8 +300,7 @@ func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 	return l, nil
 }
 
-// ahead is what is known of the end of a trial at a step, before its value there; large
-// values are good.
+// ahead is what is known of the end of a trial at a step, before its value there; large values are good.
 type ahead struct {
 	law            curveLaw
 	mean, variance float64 // of the end, by the model of the objective alone, as it sees values
@@ -343,8 +341,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 	return a, err == nil, err
 }
 
-// pace completes what is known of a trial that can go on later: one that resumes another
-// began where that one stopped.
+// pace completes what is known of a trial that can go on later: one that resumes another began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 	last := a.law.unit.last
 	a.remaining = max(last+1-step, 1)
@@ -371,8 +368,7 @@ func (a ahead) before() float64 {
 	return special.NormCDF(acq.PI{Target: a.best}.Score(a.mean, math.Sqrt(a.variance)))
 }
 
-// evidence is that of the law as the model sees values. One of the floor says nothing where the model expects
-// worse.
+// evidence is that of the law as the model sees values. One of the floor says nothing where the model expects worse.
 func (a ahead) evidence(y float64) (end, noise float64, ok bool) {
 	if end, noise, ok = a.law.Evidence(y); ok {
 		end, noise = a.law.unit.seen(end, noise)

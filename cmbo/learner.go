@@ -21,8 +21,7 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// sampleTasks is the number of tasks that a Learner holds, as many as EM learns the
-// moments of a group from.
+// sampleTasks is the number of tasks that a Learner holds, as many as EM learns the moments of a group from.
 var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 
 // A Learner makes a prior of any number of tasks, given one by one and in passes: Add all tasks, in any order, call
@@ -71,10 +70,9 @@ func (l *Learner) made() error {
 }
 
 // Add adds a task, which is copied. It fails as Learn does of it and those kept, and with [ErrTask] for an ID of these.
-// Equal IDs of tasks that were not kept are not noticed. In a later pass it fails with [ErrNumerical] if what the
-// task adds is beyond the range of the sums or its covariance is singular; the learner can go on without the task,
-// which every learner that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²)
-// in the others.
+// Equal IDs of tasks that were not kept are not noticed. In a later pass it fails with [ErrNumerical] if what the task adds
+// is beyond the range of the sums or its covariance is singular; the learner can go on without the task, which every learner
+// that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²) in the others.
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
 
 func (l *Learner) add(task Task) error {
@@ -221,10 +219,9 @@ func sameKernel(a, b kernel.Kernel) bool {
 		(a == nil || slices.Equal(a.AppendParams(nil), b.AppendParams(nil)))
 }
 
-// EndPass ends a pass and reports whether another one is worth its while. It fails with [ErrNoTasks] if no task has a
-// value, with [ErrTask] if a later pass has not seen the tasks of the first one, with [ErrOption], with
-// [ErrNumerical], or with ctx.Err(); the learner is then what it was. It takes the time of Learn for the sample, then
-// O(I³).
+// EndPass ends a pass and reports whether another one is worth its while. It fails with [ErrNoTasks] if no task has a value,
+// with [ErrTask] if a later pass has not seen the tasks of the first one, with [ErrOption], with [ErrNumerical], or with
+// ctx.Err(); the learner is then what it was. It takes the time of Learn for the sample, then O(I³).
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 	return called(ctx, l.made(), func() (bool, error) { return l.endPass(ctx) })
 }
@@ -348,8 +345,7 @@ type keptTask struct {
 	task Task
 }
 
-// keptLabel names the draws by which tasks are kept, which are those by which EM chooses tasks
-// of a group.
+// keptLabel names the draws by which tasks are kept, which are those by which EM chooses tasks of a group.
 const keptLabel = "group"
 
 func (a *keptTask) compare(b *keptTask) int {

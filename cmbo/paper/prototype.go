@@ -22,9 +22,8 @@ type prototype struct {
 
 // An evaluator evaluates a prototype at any point. It is immutable and safe for concurrent use.
 type evaluator interface {
-	// at writes the mean and the variance at the rows of x, and to cross the
-	// covariances of the rows of y with them, len(y)×len(x). mean, variance and
-	// cross may be nil; y is not looked at without cross.
+	// at writes the mean and the variance at the rows of x, and to cross the covariances of the rows of y with them,
+	// len(y)×len(x). mean, variance and cross may be nil; y is not looked at without cross.
 	at(ctx context.Context, workers int, mean, variance []float64, cross, y, x *linalg.Dense) error
 }
 
@@ -76,8 +75,7 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 	n, _ := l.index.Dims()
 	workers := parallel.Workers(l.workers, len(members))
 	white := make([]linalg.Dense, workers)
-	// A batch has several members for each goroutine, so that few wait at its end, and no
-	// more, because each holds a matrix.
+	// A batch has several members for each goroutine, so that few wait at its end, and no more, because each holds a matrix.
 	batch := make([]struct {
 		mean []float64
 		cov  linalg.Sym
@@ -157,12 +155,10 @@ func medianKernel(members []*source) (kernel.Kernel, error) {
 	return k.WithParams(theta)
 }
 
-// blockRows is how many points a goroutine takes at a time: enough to fill the
-// matrix products, few enough to stay in cache.
+// blockRows is how many points a goroutine takes at a time: enough to fill the matrix products, few enough to stay in cache.
 const blockRows = 128
 
-// inBlocks calls do for consecutive ranges [lo, hi) of n points. The cut does
-// not depend on the number of workers.
+// inBlocks calls do for consecutive ranges [lo, hi) of n points. The cut does not depend on the number of workers.
 func inBlocks(ctx context.Context, workers, n int, do func(worker, lo, hi int) error) error {
 	blocks := (n + blockRows - 1) / blockRows
 	return parallel.For(ctx, workers, blocks, func(w, b int) error {

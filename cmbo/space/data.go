@@ -11,26 +11,22 @@ type Data struct {
 	// NoiseVariance holds the noise variances of Y in scaled units; an entry
 	// of 0 is not known. Nil stands for none known, and for equal Y, without a unit.
 	NoiseVariance []float64
-	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance their
-	// noise variances, where NoiseVariance is not nil: the logarithms' with cmbo.WithPositiveValues.
-	// An Optimizer gives both; where a caller gives no RawNoiseVariance, the methods of package
-	// baseline take NoiseVariance in the scale that Raw has to Y.
+	// Raw holds the values before the y policy, larger being better, and RawNoiseVariance their noise variances, where
+	// NoiseVariance is not nil: the logarithms' with cmbo.WithPositiveValues. An Optimizer gives both; where a caller gives
+	// no RawNoiseVariance, the methods of package baseline take NoiseVariance in the scale that Raw has to Y.
 	Raw              []float64
 	RawNoiseVariance []float64
-	// Trials holds the trial that each value answered, 0 for values of points
-	// that were not proposed.
+	// Trials holds the trial that each value answered, 0 for values of points that were not proposed.
 	Trials []int
 	// States holds what a cmbo.StateKeeper returned for each of these trials.
 	States [][]float64
 	// Pending holds points whose value is awaited.
 	Pending *linalg.Dense
-	// Seen holds every point asked or observed, cancelled ones included, in the
-	// order of the events.
+	// Seen holds every point asked or observed, cancelled ones included, in the order of the events.
 	Seen *linalg.Dense
 	// Step numbers the proposals: what is asked for now becomes trial Step.
 	Step int
-	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of
-	// observations. It must not be changed.
+	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of observations. It must not be changed.
 	Fitted map[int][]float64
 	// Estimated says which values are estimates, each with its noise variance, of where
 	// evaluations that were stopped would have ended; nil for none of them.

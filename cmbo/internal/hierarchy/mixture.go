@@ -12,16 +12,22 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// tell conditions the hypotheses on values. Without a list, low ones are seen in the tasks' mean scale, and then in the one
-// that the hypotheses infer from that.
+// tell conditions the hypotheses on values. Without a list, low ones are seen in the scale that another run infers, which sees
+// them in the tasks' mean one: a run that saw them in both would forget at each what it knows of candidates.
 func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) error {
-	err := r.see(ctx, x, y, given, 1)
-	if err == nil && r.s.Rescale && !r.s.List && r.low.Near > 0 {
-		if by := r.scale(); by != 1 {
-			err = r.see(ctx, x, y, given, by)
+	by := 1.0
+	if r.s.Rescale && !r.s.List && r.Model.near > 0 && !r.s.Exact {
+		if r.mean == nil {
+			r.mean = r.another(r.s)
 		}
+		r.mean.own, r.mean.alone, r.mean.counts = r.own, r.alone, r.counts
+		err := r.mean.see(ctx, x, y, given, 1)
+		if r.own, r.alone = r.mean.own, r.mean.alone; err != nil {
+			return err
+		}
+		by = r.mean.scale()
 	}
-	return err
+	return r.see(ctx, x, y, given, by)
 }
 
 // scale returns the power of two that is nearest to what the tasks' mean scale has to be multiplied by, in the mean of its

@@ -171,11 +171,7 @@ func (r *Run) fitBeside(ctx context.Context, x *linalg.Dense, y, given []float64
 		if r.s.List {
 			s.OwnSmooth = 0
 		}
-		noise := r.noise
-		if r.learned {
-			noise = math.NaN()
-		}
-		r.own = &own{told: told, run: NewRun(r.Model, s, noise, r.workers, nil, nil), found: make(map[string]float64)}
+		r.own = &own{told: told, run: r.another(s), found: make(map[string]float64)}
 	}
 	o := r.own
 	if o.best == nil {

@@ -26,6 +26,7 @@ type Run struct {
 	specific [2]process // to the target: beside its past, and what a run without one takes it for
 	own      *own       // fits the first, alone the second: see fitOwn
 	alone    *gp.Plain
+	mean     *Run // sees values in the tasks' mean scale: see tell
 	all      []*member
 	weighed  bool // the members have masses
 
@@ -67,6 +68,15 @@ func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list 
 	r.setUnit(r.unitFor(nil))
 	r.use([2]process{{m.specificKernel(&s), r.noise}})
 	return r
+}
+
+// another starts a run of the same past and noise.
+func (r *Run) another(s Settings) *Run {
+	noise := r.noise
+	if r.learned {
+		noise = math.NaN()
+	}
+	return NewRun(r.Model, s, noise, r.workers, nil, nil)
 }
 
 // at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's,

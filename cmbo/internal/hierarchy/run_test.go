@@ -1300,12 +1300,20 @@ func TestLowValuesOfARun(t *testing.T) {
 			require.NoError(t, run.LogImprovement(ctx, log, c, run.low.At(2*unit)))
 			return mean, sd, log
 		}
+		kept := 0
 		for i := range len(y) {
-			at := x.View(0, 0, i+1, 2)
+			at, seen, u := x.View(0, 0, i+1, 2), slices.Clone(grown.y), grown.u
 			require.NoError(t, grown.Fit(ctx, &at, y[:i+1], nil, nil))
+			if grown.u == u && slices.Equal(grown.y[:i], seen) {
+				for _, f := range grown.bound {
+					require.NotEmpty(t, f.posteriors, "values are seen as they were, and candidates predicted anew")
+					kept++
+				}
+			}
 			predict(grown)
 			require.Len(t, grown.pts, i+1)
 		}
+		require.Positive(t, kept)
 		mean, sd, log := predict(got)
 		grownMean, grownSD, grownLog := predict(grown)
 		require.Equal(t, mean, grownMean)
