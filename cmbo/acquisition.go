@@ -6,14 +6,12 @@ import "github.com/gocmbo/cmbo/cmbo/acq"
 // not its square root; the paper uses 3. beta must be finite and not negative.
 func UCB(beta float64) acq.Func { return acq.UCB{Beta: beta} }
 
-// EI is the expected improvement over the best value told so far, compared through its logarithm. Before the first
-// value it is that over the scaled value 0, where the hierarchical prior asks for the largest mean: see
-// [WithAcquisition].
+// EI is the expected improvement over the best value told so far, compared through its logarithm. Before the first value it
+// is that over the scaled value 0, where the hierarchical prior asks for the largest mean: see [WithAcquisition].
 func EI() acq.Func { return acq.AdaptiveEI }
 
-// PI is the probability that a point beats the best value told by a tenth of the range of the values told, or by 0.1
-// in scaled units while fewer than two distinct values are known. Before the first value it has to beat the scaled
-// value 0.
+// PI is the probability that a point beats the best value told by a tenth of the range of the values told, or by 0.1 in
+// scaled units while fewer than two distinct values are known. Before the first value it has to beat the scaled value 0.
 func PI() acq.Func { return acq.AdaptivePI }
 
 // MaxValuePI is the probability of improvement over the model's estimate of the maximum ([MaxValueEstimator]), never

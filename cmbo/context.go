@@ -14,11 +14,10 @@ import (
 // Context describes a task by name, in numbers and choices: see [space.Context].
 type Context = space.Context
 
-// WithContext describes the new task as Task.Context does past tasks. If leaving past tasks out
-// shows that tasks with similar descriptors are more alike ([Prior.Relation]), half of the
-// population's mass starts near the tasks similar to the new one; otherwise the run is the same to
-// the bit as without. Models of outputs do likewise; their offset and scale start from the level
-// of values in similar tasks, if descriptors predict that level ([Transfer] says so).
+// WithContext describes the new task as Task.Context does past tasks. If leaving past tasks out shows that tasks with
+// similar descriptors are more alike ([Prior.Relation]), half of the population's mass starts near the tasks similar to the
+// new one; otherwise the run is the same to the bit as without. Models of outputs do likewise; their offset and scale start
+// from the level of values in similar tasks, if descriptors predict that level ([Transfer] says so).
 //
 // New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that no
 // past task has or that has the other kind there, and without a prior of the default.
@@ -43,8 +42,7 @@ type Relation struct {
 	Lengths []float64
 	// Rho is the share of the tasks' deviations from what all have in common that follows their descriptors.
 	Rho float64
-	// Gain is the share of a task's squared deviation that the other tasks predict by the descriptors, when it is left
-	// out.
+	// Gain is the share of a task's squared deviation that the other tasks predict by the descriptors, when it is left out.
 	Gain float64
 }
 

@@ -95,8 +95,7 @@ type costRequirement struct {
 	model *outputModel // nil where the cost is known beforehand
 }
 
-// factor is the expected cost to minus the power and, with a budget, the probability that
-// the cost is at most what is left.
+// factor is the expected cost to minus the power and, with a budget, the probability that the cost is at most what is left.
 func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) factorAt {
 	remaining, err := o.remaining()
 	var f outputFit
@@ -185,9 +184,8 @@ func (r *costRequirement) open(ctx context.Context, o *draft, f *outputFit) (sum
 	return sum, err
 }
 
-// logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a
-// log-normal cost with the mean and the variance that the model gives its logarithm. A
-// mixture's own expectation is that of its least likely, widest part.
+// logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a log-normal cost with the mean
+// and the variance that the model gives its logarithm. A mixture's own expectation is that of its least likely, widest part.
 func (m *outputModel) logCost(ctx context.Context, dst []float64, x *linalg.Dense, f *outputFit) error {
 	mean, sd, err := m.model.measured(ctx, x)
 	if err != nil {

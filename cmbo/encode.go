@@ -27,11 +27,10 @@ const (
 	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 
-// Encode writes the prior in a compact binary form, versioned and checksummed, whose bytes are the same for the same
-// prior, fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations in d coordinates takes 8n(d+2)
-// bytes and some hundred more, moments on I index points 4I², each output as much again, failures up to .3 MB and
-// 8n(d+1) bytes a task, whether it has some or not. It fails if w does, or with [ErrOption] if a kernel is not one of
-// package kernel.
+// Encode writes the prior in a compact binary form, versioned and checksummed, whose bytes are the same for the same prior,
+// fit for go:embed; the last 32 are [Prior.Digest]. A task with n observations in d coordinates takes 8n(d+2) bytes and some
+// hundred more, moments on I index points 4I², each output as much again, failures up to .3 MB and 8n(d+1) bytes a task,
+// whether it has some or not. It fails if w does, or with [ErrOption] if a kernel is not one of package kernel.
 func (p *Prior) Encode(w io.Writer) error {
 	return sealed(w, p.made(), priorMagic, priorVersion, p.encode)
 }
@@ -216,8 +215,7 @@ func (l PriorLimits) open(ctx context.Context, r io.Reader, what, magic string, 
 	return &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}, err
 }
 
-// decoded returns the error of a decoding that is over, err being what the decoder does
-// not know of.
+// decoded returns the error of a decoding that is over, err being what the decoder does not know of.
 func decoded(d *codec.Decoder, err error) error {
 	switch {
 	case d.Err != nil:

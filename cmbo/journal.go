@@ -10,16 +10,14 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
 
-// WithJournal has every event of the run written down before it takes effect: write is called
-// with whole lines, by one goroutine at a time, and must not call the optimiser. If it fails,
-// the call that caused the event fails with its error and changes nothing; it must leave none
-// of the lines behind but the beginning of the first. Append the lines to a file and sync it,
-// and nothing acknowledged is lost: see [RestoreJournal] and [Optimizer.JournalMark].
+// WithJournal has every event of the run written down before it takes effect: write is called with whole lines, by one
+// goroutine at a time, and must not call the optimiser. If it fails, the call that caused the event fails with its error and
+// changes nothing; it must leave none of the lines behind but the beginning of the first. Append the lines to a file and
+// sync it, and nothing acknowledged is lost: see [RestoreJournal] and [Optimizer.JournalMark].
 //
-// Given to [New] or [Restore], the journal begins with a line for the state; given to
-// [RestoreJournal] it goes on where the old one ended. A line "asked" with a number "saw" is of
-// a trial chosen while others were answered: from the first so many events of the log, and
-// those later ones that were asked or fitted with the same number.
+// Given to [New] or [Restore], the journal begins with a line for the state; given to [RestoreJournal] it goes on where the
+// old one ended. A line "asked" with a number "saw" is of a trial chosen while others were answered: from the first so many
+// events of the log, and those later ones that were asked or fitted with the same number.
 func WithJournal(write func(lines []byte) error) Option {
 	return option{id: optJournal, restore: true, run: func(c *runConfig) error {
 		c.journal = write
@@ -42,8 +40,7 @@ func (o *Optimizer) beginJournal() (written int64, err error) {
 	return written, o.commit()
 }
 
-// commit writes events down and then applies them. If the journal fails, or
-// panics, nothing has changed.
+// commit writes events down and then applies them. If the journal fails, or panics, nothing has changed.
 func (o *Optimizer) commit(events ...runlog.Event) error {
 	if o.config.journal != nil {
 		mark, lines := o.mark, o.first

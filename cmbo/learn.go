@@ -17,12 +17,11 @@ import (
 // Learn makes a [Prior] of past tasks, which are copied: a model of what they have in common. From more than 1,000
 // tasks with values it learns as a [Learner] does.
 //
-// Let w be the distance from a task's best value to its median. More than .75 w below the best value differences
-// count less and less, beyond 3 w not at all: a penalty says that a point is bad, not how bad. With fewer than eight
-// values, or where the median would be a penalty, the worst values are penalties if they are at most three quarters
-// of all, nearer to each other than to the others, and below the others by more than ten times the range of these, of
-// which at least three, not all equal, must be left. If a task's values are all equal, its noise variances are
-// ignored except with [RawValues].
+// Let w be the distance from a task's best value to its median. More than .75 w below the best value differences count less
+// and less, beyond 3 w not at all: a penalty says that a point is bad, not how bad. With fewer than eight values, or where
+// the median would be a penalty, the worst values are penalties if they are at most three quarters of all, nearer to each
+// other than to the others, and below the others by more than ten times the range of these, of which at least three, not all
+// equal, must be left. If a task's values are all equal, its noise variances are ignored except with [RawValues].
 //
 // It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
 // [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
@@ -217,8 +216,7 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	return t.finish(ctx, m)
 }
 
-// finish makes the prior of what was learned of values, and learns where evaluations
-// succeed and the outputs.
+// finish makes the prior of what was learned of values, and learns where evaluations succeed and the outputs.
 func (t *trainingSet) finish(ctx context.Context, m *hierarchy.Model) (p *Prior, err error) {
 	p = newPrior(t.config.settled(), t.space, t.space.Finite(), m)
 	for i, v := range t.told {

@@ -18,14 +18,15 @@ import (
 )
 
 var (
-	nearProblems = flag.Int("near", 2, "problems of each family of TestNearTheBest")
-	nearPast     = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
-	nearChange   = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
-	nearBudget   = flag.Int("near-budget", 50, "evaluations of each of its runs")
-	nearRival    = flag.String("near-rival", "", "a method of package baseline that it compares the default with instead, of the same past")
-	pastRuns     = flag.Int("past-runs", 1, "problems of each family of TestCoverageOfPastRuns")
-	pastChange   = flag.String("past-runs-change", "", "an ablation of its priors, empty for none")
-	nearNoise    = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
+	nearProblems  = flag.Int("near", 2, "problems of each family of TestNearTheBest")
+	nearPast      = flag.Int("near-past", 0, "past tasks of each of its problems, 0 for none")
+	nearChange    = flag.String("near-change", "one-kernel,OwnSD=1:1,OwnSmooth=0", "what a past is learned and followed with where functions are neither exact nor smooth")
+	nearBudget    = flag.Int("near-budget", 50, "evaluations of each of its runs")
+	nearRival     = flag.String("near-rival", "", "a method of package baseline that it compares the default with instead, of the same past")
+	pastRuns      = flag.Int("past-runs", 1, "problems of each family of TestCoverageOfPastRuns")
+	pastChange    = flag.String("past-runs-change", "", "an ablation of its priors, empty for none")
+	nearNoise     = flag.Float64("near-noise", 0, "deviation of the noise of its values, where their range is about 1")
+	nearHindsight = flag.Bool("near-hindsight", false, "whether its runs are judged by the best of their points, though noise hides which that is")
 )
 
 // basins returns functions of one family on the unit cube, each with its largest value at a point of its own near a common one.
@@ -106,6 +107,7 @@ func TestNearTheBest(t *testing.T) {
 			r := rng.Stream(seed, t.Name()+family)
 			dim := []int{2, 3, 4, 6}[seed%4]
 			h := problemOf(t, r, dim, basins(family, r, dim, *nearPast+1), *nearNoise)
+			h.hindsight = *nearHindsight
 			var priors [2]*cmbo.Prior
 			if *nearPast > 0 {
 				priors = h.priors(t, *nearChange)

@@ -83,9 +83,8 @@ type learnConfig struct {
 	ablations   []string // changes of the default's settings, none of which is stored
 }
 
-// runConfig is what New works with; newRunConfig holds the defaults. What no option
-// gave is filled in before the run begins. Every field is stored in a snapshot or
-// has to be given again: see TestSnapshotHoldsConfig.
+// runConfig is what New works with; newRunConfig holds the defaults. What no option gave is filled in before the run begins.
+// Every field is stored in a snapshot or has to be given again: see TestSnapshotHoldsConfig.
 type runConfig struct {
 	sharedConfig
 	given       []option // in the order in which they were applied
@@ -214,8 +213,7 @@ func WithYPolicy(p YPolicy) SharedOption {
 	})
 }
 
-// WithParallelism bounds the number of goroutines at n; the default is
-// GOMAXPROCS. It changes the speed, never the result.
+// WithParallelism bounds the number of goroutines at n; the default is GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) SharedOption {
 	o := shared("WithParallelism", func(c *sharedConfig) error {
 		c.parallelism = n

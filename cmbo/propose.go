@@ -21,9 +21,8 @@ import (
 // model cannot be conditioned on the data, and with ctx.Err(). It takes O(t² N) time for t points and N candidates;
 // the default takes O(t N) on a list of candidates.
 //
-// Without a prior, and for outputs that past tasks lack, some calls also fit hyperparameters, which takes
-// most of their time. If ctx ends a fit, the next call resumes it, and proposes what an uninterrupted
-// call would have.
+// Without a prior, and for outputs that past tasks lack, some calls also fit hyperparameters, which takes most of their
+// time. If ctx ends a fit, the next call resumes it, and proposes what an uninterrupted call would have.
 func (o *Optimizer) Ask(ctx context.Context) (Trial, error) {
 	ts, err := o.AskN(ctx, 1)
 	if err != nil {
@@ -462,8 +461,7 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 	return ctx.Err() // a model may not look at ctx while it computes
 }
 
-// data prepares what the model learns of the run, with or without the pending
-// points, and the scaling that was applied.
+// data prepares what the model learns of the run, with or without the pending points, and the scaling that was applied.
 func (o *draft) data(pending bool) (Data, scaling.Values) {
 	rows, estimated := o.h.Learned()
 	raw, noise := runlog.Oriented(rows, o.config.sense())
@@ -515,10 +513,9 @@ type poolBlock struct {
 	x      *linalg.Dense // in the unit cube
 }
 
-// draw draws the candidates of a parameter space for one proposal: Sobol points and points around
-// the best one, if there is one, in blocks. Block k serves poolSteps proposals, the last of them
-// that of step k, in the same place each time. It follows from the seed, k and, around the best
-// point, that one. Points that may not be proposed are among them.
+// draw draws the candidates of a parameter space for one proposal: Sobol points and points around the best one, if there is
+// one, in blocks. Block k serves poolSteps proposals, the last of them that of step k, in the same place each time. It
+// follows from the seed, k and, around the best point, that one. Points that may not be proposed are among them.
 func (o *draft) draw(step int) {
 	known := o.drawn
 	o.drawn = nil

@@ -9,6 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // A Recommendation says which of the points evaluated to use, where values are noisy.
@@ -55,11 +57,12 @@ func (r Recommendation) String() string {
 // Recommend returns the point to use in the end: of the evaluated points whose mean outputs hold all limits, the one
 // of the best predicted mean. The point of the best value would, under noise, be the luckiest one.
 //
-// Without [WithNoise] half of the noise variance may be a deviation of the point's own, which the model cannot
-// follow. Of the mean deviation of k values there, the choice therefore counts k/(k+1) for the point, and SD and
-// Quantiles include 1/(k+1) of that half. Gain takes points for independent of each other. Recommend takes the time
-// of [Optimizer.Predict] for each point, changes no proposal, returns the same after [Restore], and fails with
-// [ErrNumerical] or ctx.Err().
+// Without [WithNoise] a share p of the noise variance may be a deviation of the point's own, which the model cannot
+// follow: one half on a list of candidates, elsewhere what the deviations of values next to each other say, which are
+// alike if they are the function's. Of the mean deviation of k values there, the choice therefore counts kp/(kp+1-p) for
+// the point, and SD and Quantiles include (1-p)/(kp+1-p) of that share. Gain takes points for independent of each other.
+// Recommend takes the time of [Optimizer.Predict] for each point, and the cube of their number, changes no proposal,
+// returns the same after [Restore], and fails with [ErrNumerical] or ctx.Err().
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
@@ -85,7 +88,10 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err != nil {
 			return r, err
 		}
-		worth, left := present.withOwn(d, values, mean)
+		worth, left, err := present.withOwn(d, values, mean)
+		if err != nil {
+			return r, err
+		}
 		best := slices.Index(worth, slices.Max(worth))
 		r.X, r.Values = point(best), len(values[best])
 		b := o.model.belief(&o.config, &scale, mean[best], math.Hypot(sd[best], math.Sqrt(left[best])))
@@ -127,22 +133,54 @@ func (o *draft) pointsHolding() (values [][]int) {
 }
 
 // withOwn returns the means of points with what each has of its own, and the variance left of that: a model takes for
-// noise what it cannot follow, and without repetitions nothing tells the two apart. At even odds, each half of the noise
-// variance, k values whose noise is not given leave k/(k+1) of their mean deviation to the point, 1/(k+1) of its half.
-func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []float64) {
+// noise what it cannot follow. With a share p of the noise variance the points' own, k values whose noise is not given
+// leave kp/(kp+1-p) of their mean deviation to the point, and p(1-p)/(kp+1-p) of the variance. On a list, whose points may
+// have nothing in common, p is one half; elsewhere it is as values next to each other show: see ownShare.
+func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []float64, err error) {
 	_, row := observed(d)
 	worth, left = slices.Clone(mean), make([]float64, len(mean))
+	var at []int
+	var deviations []float64
+	counts, sums := make([]float64, len(mean)), make([]float64, len(mean))
 	for i, observations := range values {
-		var k, sum float64
 		for _, n := range observations {
 			if j := row[n]; !noiseGiven(d, j) {
-				k, sum = k+1, sum+o.model.seen(d.Y[j])-mean[i]
+				e := o.model.seen(d.Y[j]) - mean[i]
+				at, deviations = append(at, n), append(deviations, e)
+				counts[i], sums[i] = counts[i]+1, sums[i]+e
 			}
 		}
-		worth[i] += sum / (k + 1)
-		left[i] = min(k, 1) * o.model.noise() / 2 / (k + 1) // 0 where all noise is given
 	}
-	return worth, left
+	p := 0.5
+	if !o.space.Finite() {
+		p, err = ownShare(points.Pick(o.h.Encoded(o.h.Observations), at), deviations)
+	}
+	for i, k := range counts {
+		worth[i] += p * sums[i] / (k*p + 1 - p)
+		left[i] = min(k, 1) * o.model.noise() * p * (1 - p) / (k*p + 1 - p) // 0 where all noise is given
+	}
+	return worth, left, err
+}
+
+// ownShare returns the probability that deviations at the rows of x are the function's, of which nine tenths are alike next
+// to each other, and not errors: the evidence of a process with lengths of 1/30 or of 1/100 of a parameter's range, each as
+// likely, against that of white noise, both of unknown variance, with odds of one to three before. It takes O(n³).
+func ownShare(x *linalg.Dense, deviations []float64) (float64, error) {
+	squares, n, odds := linalg.Dot(deviations, deviations), float64(len(deviations)), 1./3
+	if squares > 0 {
+		cov, white := linalg.NewSym(len(deviations), nil), make([]float64, len(deviations))
+		var chol linalg.Cholesky
+		odds = 0
+		for _, length := range []float64{1. / 30, 1. / 100} {
+			kernel.Gram(cov, kernel.Scale(9, kernel.Matern12(length)), x)
+			if err := chol.FactorizeShift(cov, 1); err != nil {
+				return 0, err
+			}
+			chol.SolveLowerVecTo(white, deviations)
+			odds += math.Exp(n/2*math.Log(squares/linalg.Dot(white, white))-chol.LogDet()/2) / 6
+		}
+	}
+	return 1 / (1 + 1/odds), nil
 }
 
 // noiseOf returns the noise variance of one value more, in scaled units: the mean of those given, else the model's.

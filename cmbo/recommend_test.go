@@ -11,8 +11,11 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // The gain of one value more is the mean over what that value may be: a point behind the best may pass it, and the
@@ -124,64 +127,160 @@ func TestRecommend(t *testing.T) {
 	assert.Equal(t, fmt.Sprintf("%v %v %v", r.X, r.Mean, r.Gain), fmt.Sprintf("%v %v %v", again.X, again.Mean, again.Gain))
 }
 
-// Where no noise is given half of its variance may be a deviation of the point's own, of which each
-// value tells as a Kalman filter has it; the variance that it leaves makes the interval wider.
+// The share of the noise that is the points' own is the evidence's, integrated over variances: errors that are white and
+// deviations that are alike next to each other are told from each other, points apart tell nothing.
+func TestOwnShare(t *testing.T) {
+	r := rng.Stream(3, t.Name())
+	near, apart := linalg.NewDense(24, 2, nil), linalg.NewDense(24, 2, nil)
+	for i := range 24 {
+		for j := range 2 {
+			near.Set(i, j, 0.5+0.02*r.NormFloat64())
+			apart.Set(i, j, float64(3*i))
+		}
+	}
+	copy(near.Row(5), near.Row(4)) // measured again
+	errors, smooth := make([]float64, 24), make([]float64, 24)
+	for i := range errors {
+		errors[i], smooth[i] = r.NormFloat64(), 1e-3*math.Sin(80*near.Row(i)[0])
+	}
+	for _, c := range []struct {
+		name     string
+		x        *linalg.Dense
+		e        []float64
+		from, to float64
+	}{{"white", near, errors, 0, 0.05}, {"alike", near, smooth, 0.95, 1}, {"apart", apart, errors, 0.25 - 1e-12, 0.25 + 1e-12},
+		{"none", near, make([]float64, 24), 0.25, 0.25}, {"of one", points.First(near, 1), errors[:1], 0.25 - 1e-12, 0.25 + 1e-12},
+		{"of few", points.First(near, 4), errors[:4], 0.1, 0.5}} {
+		got, err := ownShare(c.x, c.e)
+		require.NoError(t, err)
+		assert.GreaterOrEqual(t, got, c.from, c.name)
+		assert.LessOrEqual(t, got, c.to, c.name)
+		if c.name == "white" || c.name == "alike" || c.name == "of few" {
+			assert.InEpsilon(t, shareOf(t, c.x, c.e), got, 1e-5, c.name)
+		}
+	}
+}
+
+// shareOf is ownShare by integrals over the logarithm of the variance.
+func shareOf(t *testing.T, x *linalg.Dense, e []float64) float64 {
+	n := len(e)
+	evidence := func(share, length float64) (sum float64) {
+		for log := -30.0; log < 15; log += 0.05 {
+			v := math.Exp(log)
+			cov := linalg.NewSym(n, nil)
+			for i := range n {
+				for j := range i + 1 {
+					var square float64
+					for k, a := range x.Row(i) {
+						square += (a - x.Row(j)[k]) * (a - x.Row(j)[k])
+					}
+					cov.Set(i, j, v*share*math.Exp(-math.Sqrt(square)/length))
+				}
+			}
+			var c gaussian.Conditioner
+			require.NoError(t, c.Factorize(cov, []float64{v * (1 - share)}, e))
+			sum += math.Exp(c.LogMarginal())
+		}
+		return sum
+	}
+	own := (evidence(0.9, 1./30) + evidence(0.9, 1./100)) / 2 * 0.25
+	return own / (own + 0.75*evidence(0, 1))
+}
+
+// Where no noise is given a share of its variance is a deviation of the point's own, of which each value tells as a Kalman
+// filter has it; the variance that it leaves makes the interval wider. On a list the share is one half.
 func TestRecommendOwn(t *testing.T) {
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1))
+	box, err := NewSpace(Float("x", 0, 1))
 	require.NoError(t, err)
-	o, err := New(s)
-	require.NoError(t, err)
-	r := rng.Stream(14, t.Name())
-	values := make(map[float64][]float64)
-	for i := range 24 {
-		x := float64(i%20) / 20
-		y := 1 - 4*(x-0.6)*(x-0.6) + 0.15*r.NormFloat64()
-		values[x] = append(values[x], y)
-		require.NoError(t, o.Observe([]float64{x}, y))
+	var rows [][]float64
+	for i := range 20 {
+		rows = append(rows, []float64{float64(i) / 20})
 	}
-	rec, err := o.Recommend(ctx)
+	list, err := box.WithCandidates(rows)
 	require.NoError(t, err)
-	present := o.draft()
-	d, scale := present.data(false)
-	half := o.model.noise() * scale.Scale * scale.Scale / 2
-	require.Positive(t, half)
-	left := make(map[float64]float64)
-	best, bestMean, bestValue := [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}
-	for x, ys := range values {
-		mean, _, err := o.Predict([]float64{x})
+	for _, s := range []*Space{list, box} {
+		o, err := New(s)
 		require.NoError(t, err)
-		worth := mean
-		left[x] = half
-		for _, y := range ys {
-			gain := left[x] / (left[x] + half)
-			worth += gain * (y - worth)
-			left[x] -= gain * left[x]
-			if y > bestValue[1] {
-				bestValue = [2]float64{x, y}
+		r := rng.Stream(14, t.Name())
+		values := make(map[float64][]float64)
+		for i := range 24 {
+			x := rows[i%20][0]
+			y := 1 - 4*(x-0.6)*(x-0.6) + 0.15*r.NormFloat64()
+			values[x] = append(values[x], y)
+			require.NoError(t, o.Observe([]float64{x}, y))
+		}
+		rec, err := o.Recommend(ctx)
+		require.NoError(t, err)
+		share := 0.5
+		if s == box {
+			share = oursOf(t, o)
+		}
+		present := o.draft()
+		d, scale := present.data(false)
+		noise := o.model.noise() * scale.Scale * scale.Scale
+		require.Positive(t, noise)
+		left := make(map[float64]float64)
+		best, bestMean, bestValue := [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}
+		for x, ys := range values {
+			mean, _, err := o.Predict([]float64{x})
+			require.NoError(t, err)
+			worth := mean
+			left[x] = share * noise
+			for _, y := range ys {
+				gain := left[x] / (left[x] + (1-share)*noise)
+				worth += gain * (y - worth)
+				left[x] -= gain * left[x]
+				if y > bestValue[1] {
+					bestValue = [2]float64{x, y}
+				}
+			}
+			if worth > best[1] {
+				best = [2]float64{x, worth}
+			}
+			if mean > bestMean[1] {
+				bestMean = [2]float64{x, mean}
 			}
 		}
-		if worth > best[1] {
-			best = [2]float64{x, worth}
+		assert.Equal(t, []float64{best[0]}, rec.X)
+		assert.NotEqual(t, best[0], bestValue[0])
+		if s == list {
+			assert.NotEqual(t, best[0], bestMean[0])
 		}
-		if mean > bestMean[1] {
-			bestMean = [2]float64{x, mean}
+		mean, sd, err := o.Predict(rec.X)
+		require.NoError(t, err)
+		holding := present.pointsHolding() // of one value and of two
+		from, own, err := present.withOwn(d, holding, make([]float64, len(holding)))
+		require.NoError(t, err)
+		for i, at := range holding {
+			if s == list { // elsewhere the share is that of deviations from 0
+				assert.InEpsilon(t, left[present.h.Observations[at[0]].X[0]], own[i]*scale.Scale*scale.Scale, 1e-12)
+				var sum float64
+				for _, n := range at {
+					sum += d.Y[n]
+				}
+				assert.InEpsilon(t, sum/float64(len(at)+1), from[i], 1e-12)
+			}
 		}
+		wide := math.Sqrt(sd*sd + left[rec.X[0]])
+		assert.InDelta(t, mean, rec.Mean, 1e-12)
+		assert.InEpsilon(t, wide, rec.SD, 1e-9)
+		assert.InEpsilon(t, mean-1.6448536*wide, rec.Quantiles.Low, 1e-6)
 	}
-	assert.Equal(t, []float64{best[0]}, rec.X)
-	assert.NotEqual(t, best[0], bestMean[0])
-	assert.NotEqual(t, best[0], bestValue[0])
-	mean, sd, err := o.Predict(rec.X)
+}
+
+// oursOf returns the share that is the points' own of a run's deviations, all of which count.
+func oursOf(t *testing.T, o *Optimizer) float64 {
+	var rows [][]float64
+	var e []float64
+	for _, ob := range o.Observations() {
+		mean, _, err := o.Predict(ob.X)
+		require.NoError(t, err)
+		rows, e = append(rows, ob.X), append(e, ob.Y-mean)
+	}
+	p, err := ownShare(linalg.NewDense(len(e), 1, slices.Concat(rows...)), e)
 	require.NoError(t, err)
-	holding := present.pointsHolding() // of one value and of two
-	_, own := present.withOwn(d, holding, make([]float64, len(holding)))
-	for i, at := range holding {
-		assert.InEpsilon(t, left[present.h.Observations[at[0]].X[0]], own[i]*scale.Scale*scale.Scale, 1e-12)
-	}
-	wide := math.Sqrt(sd*sd + left[rec.X[0]])
-	assert.InDelta(t, mean, rec.Mean, 1e-12)
-	assert.InEpsilon(t, wide, rec.SD, 1e-9)
-	assert.InEpsilon(t, mean-1.6448536*wide, rec.Quantiles.Low, 1e-6)
+	return p
 }
 
 // TestRecommendAgain: what one value more is worth is by the noise given, on the mean, else by
@@ -209,11 +308,22 @@ func TestRecommendAgain(t *testing.T) {
 			xs = append(xs, x)
 		}
 		worth, sd := make([]float64, len(xs)), make([]float64, len(xs))
+		var unknown [][]float64
+		var e []float64
 		for i, x := range xs {
 			worth[i], sd[i], err = o.Predict(x)
 			require.NoError(t, err)
 			if c.variances[i%len(c.variances)] == 0 {
-				worth[i] += (y(x[0]) - worth[i]) / 2
+				unknown, e = append(unknown, x), append(e, y(x[0])-worth[i])
+			}
+		}
+		if len(e) > 0 {
+			p, err := ownShare(linalg.NewDense(len(e), 1, slices.Concat(unknown...)), e)
+			require.NoError(t, err)
+			for i, x := range xs {
+				if c.variances[i%len(c.variances)] == 0 {
+					worth[i] += p * (y(x[0]) - worth[i])
+				}
 			}
 		}
 		noise := c.noise

@@ -56,15 +56,13 @@ func Candidates(rows [][]float64) (*Space, error) { return space.Candidates(rows
 // Float is a real parameter in [lo, hi], lo < hi; [space.Param.WithStep] gives it a step.
 func Float(name string, lo, hi float64) Param { return space.Float(name, lo, hi) }
 
-// LogFloat is a real parameter in [lo, hi], 0 < lo < hi, on a logarithmic scale: a
-// learning rate, a regularisation strength.
+// LogFloat is a real parameter in [lo, hi], 0 < lo < hi, on a logarithmic scale: a learning rate, a regularisation strength.
 func LogFloat(name string, lo, hi float64) Param { return space.LogFloat(name, lo, hi) }
 
 // Int is an integer parameter in lo..hi, lo <= hi, both within ±2^53.
 func Int(name string, lo, hi int) Param { return space.Int(name, lo, hi) }
 
-// LogInt is an integer parameter in lo..hi, 1 <= lo <= hi, on a logarithmic scale: a
-// batch size, a number of trees.
+// LogInt is an integer parameter in lo..hi, 1 <= lo <= hi, on a logarithmic scale: a batch size, a number of trees.
 func LogInt(name string, lo, hi int) Param { return space.LogInt(name, lo, hi) }
 
 // Ordinal is a choice among at least one number, given in increasing order, whose

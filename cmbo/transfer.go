@@ -38,8 +38,7 @@ type Hypothesis struct {
 	Cluster int
 	// Tasks are the IDs of the tasks of the cluster.
 	Tasks []string
-	// Mass is the posterior probability of the hypothesis, or the weight of the
-	// prototype; those of all add up to 1.
+	// Mass is the posterior probability of the hypothesis, or the weight of the prototype; those of all add up to 1.
 	Mass float64
 	// Reversed is the part of Mass under which the hypothesis holds upside down: where values were high they are low. At
 	// LevelNone it means nothing.
@@ -87,10 +86,9 @@ const (
 	// TransferHelps: at least 90 % of the mass.
 	TransferHelps
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
-	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of
-	// them upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each
-	// value is less than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest
-	// evaluated point.
+	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
+	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
+	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.

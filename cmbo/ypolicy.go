@@ -15,8 +15,7 @@ const (
 	// ZScore subtracts the mean and divides by the population standard deviation; fewer than two
 	// distinct values are only centred. The default, and what the paper's zero-mean priors assume.
 	ZScore YPolicy = iota
-	// MinMax maps the smallest value to 0 and the largest to 1; fewer than two
-	// distinct values become 0.5.
+	// MinMax maps the smallest value to 0 and the largest to 1; fewer than two distinct values become 0.5.
 	MinMax
 	// RawValues leaves values as they are: for data that is on a common scale. Its name is "none".
 	RawValues
@@ -31,8 +30,7 @@ var yPolicyNames = [...]string{"zscore", "minmax", "none", "copula"}
 // String returns the policy's name in lower case.
 func (p YPolicy) String() string { return names.Of(yPolicyNames[:], int(p), "YPolicy") }
 
-// ParseYPolicy returns the policy that prints as name, letter case ignored. It
-// fails with [ErrOption].
+// ParseYPolicy returns the policy that prints as name, letter case ignored. It fails with [ErrOption].
 func ParseYPolicy(name string) (YPolicy, error) {
 	for p := ZScore; p.valid(); p++ {
 		if strings.EqualFold(name, p.String()) {

@@ -11,15 +11,13 @@ type Proposal struct {
 	// Told holds the values to improve on: those told so far that hold all limits, or, where noise variances were given
 	// with values, the model's means at their points.
 	Told []float64
-	// MaxValue is an estimate, made before any value was told, of the largest
-	// value there is; NaN if the model has none.
+	// MaxValue is an estimate, made before any value was told, of the largest value there is; NaN if the model has none.
 	MaxValue float64
 	// Mean and SD are those of the candidates.
 	Mean, SD []float64
 }
 
-// An Adaptive is a [Func] whose parameters follow the run: Adapt returns the
-// function for one proposal.
+// An Adaptive is a [Func] whose parameters follow the run: Adapt returns the function for one proposal.
 type Adaptive interface {
 	Func
 	Adapt(p Proposal) Func
@@ -38,9 +36,8 @@ var (
 	// MaxValuePI is [PI] over the model's estimate of the maximum, never below the best
 	// value told, and AdaptivePI if the model has no estimate.
 	MaxValuePI Adaptive = rule("MaxValuePI")
-	// Thompson is Thompson sampling: the point proposed is where a function drawn from
-	// the posterior is largest. The caller has to draw the function at all candidates
-	// jointly; Score, which sees one at a time, knows no more than the mean.
+	// Thompson is Thompson sampling: the point proposed is where a function drawn from the posterior is largest. The caller
+	// has to draw the function at all candidates jointly; Score, which sees one at a time, knows no more than the mean.
 	//
 	// W. R. Thompson, On the likelihood that one unknown probability exceeds another
 	// in view of the evidence of two samples, Biometrika 25 (1933) 285–294.

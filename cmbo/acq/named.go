@@ -48,10 +48,9 @@ func Validate(f Func) error {
 	return nil
 }
 
-// Register makes [Parse] know a function by a name: parse is given the text in parentheses after
-// it, "" without. Snapshots of a run can then name it, given that its String returns a text from
-// which Parse makes an equal value. Call it from an init function. It panics if the name is known,
-// empty, has spaces around it or holds a parenthesis, or if parse is nil.
+// Register makes [Parse] know a function by a name: parse is given the text in parentheses after it, "" without. Snapshots
+// of a run can then name it, given that its String returns a text from which Parse makes an equal value. Call it from an
+// init function. It panics if the name is known, empty, has spaces around it or holds a parenthesis, or if parse is nil.
 func Register(name string, parse func(arg string) (Func, error)) {
 	namedLock.Lock()
 	defer namedLock.Unlock()
@@ -63,10 +62,9 @@ func Register(name string, parse func(arg string) (Func, error)) {
 	named[key] = parse
 }
 
-// Parse returns the function of a name, its letter case ignored, with its parameter in parentheses
-// if it has one: "UCB" (with [DefaultBeta]), "UCB(2)", "EI", "PI", "MaxValuePI", "Thompson",
-// "EI(0.5)" and "PI(0.5)" with a fixed value to improve on, and names that were registered. It
-// fails if there is none of that name or the parameter does not suit it.
+// Parse returns the function of a name, its letter case ignored, with its parameter in parentheses if it has one: "UCB"
+// (with [DefaultBeta]), "UCB(2)", "EI", "PI", "MaxValuePI", "Thompson", "EI(0.5)" and "PI(0.5)" with a fixed value to
+// improve on, and names that were registered. It fails if there is none of that name or the parameter does not suit it.
 func Parse(name string) (Func, error) {
 	key, arg := strings.TrimSpace(name), ""
 	if i := strings.IndexByte(key, '('); i >= 0 && i < len(key)-2 && strings.HasSuffix(key, ")") {

@@ -85,8 +85,7 @@ type affineRun struct {
 	shift, scale float64
 }
 
-// affineNode is one scale and one variance of the offset, with what the data say of it,
-// in units of the prior's.
+// affineNode is one scale and one variance of the offset, with what the data say of it, in units of the prior's.
 type affineNode struct {
 	s, v   float64
 	w      float64 // posterior mass
@@ -293,8 +292,7 @@ func (r *affineRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.D
 	return nil
 }
 
-// Score writes the logarithm of the expected improvement over the mixture; other
-// acquisitions see the moments.
+// Score writes the logarithm of the expected improvement over the mixture; other acquisitions see the moments.
 func (r *affineRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
 	ei, ok := f.(acq.EI)
 	if !ok {

@@ -72,8 +72,7 @@ func leastSquaresMean(s *source) (float64, error) {
 	return num / den, nil
 }
 
-// Surrogate returns the surrogate of one run, for which seed draws the
-// parameters. It is a [cmbo.Scorer].
+// Surrogate returns the surrogate of one run, for which seed draws the parameters. It is a [cmbo.Scorer].
 func (m *hyperBOPlus) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &hierarchyRun{run: run{dim: m.dim, seed: seed}}
 	clip := func(v, lo, hi float64) float64 { return math.Log(min(max(v, lo), hi)) }
@@ -244,8 +243,7 @@ func logSumExp(v []float64) float64 {
 	return top + math.Log(s)
 }
 
-// gammaLaw is a Gamma distribution with location 0: density proportional to
-// x^(shape−1)·e^(−x/scale).
+// gammaLaw is a Gamma distribution with location 0: density proportional to x^(shape−1)·e^(−x/scale).
 type gammaLaw struct{ shape, scale float64 }
 
 // maxShape stands for a shape beyond measure, where all values are (nearly) equal.

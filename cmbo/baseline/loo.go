@@ -9,9 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
 
-// leaveOneOut holds the posteriors at the n observed points that a process
-// has without one observation each. With A = K + D, D the diagonal of the noise
-// variances d, α = A⁻¹·y and q the diagonal of A⁻¹, the full posterior is
+// leaveOneOut holds the posteriors at the n observed points that a process has without one observation each. With A = K + D,
+// D the diagonal of the noise variances d, α = A⁻¹·y and q the diagonal of A⁻¹, the full posterior is
 //
 //	m = y − D·α,   S = D − D·A⁻¹·D,
 //
@@ -28,8 +27,7 @@ type leaveOneOut struct {
 	u      linalg.Dense // row j is u_j
 }
 
-// newLeaveOneOut computes them for a process of zero prior mean that was given the
-// values y. Its jitter counts as noise.
+// newLeaveOneOut computes them for a process of zero prior mean that was given the values y. Its jitter counts as noise.
 func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneOut, error) {
 	n := len(y)
 	l := &leaveOneOut{mean: make([]float64, n), shift: make([]float64, n), spread: make([]float64, n)}
@@ -60,9 +58,8 @@ func newLeaveOneOut(ctx context.Context, p *gp.Process, y []float64) (*leaveOneO
 	return l, nil
 }
 
-// losses adds to loss, one entry a draw, the number of ordered pairs (j, k) that
-// the draw without j ranks otherwise than raw. z holds the draws' normal numbers
-// by point, eps those for the observation left out.
+// losses adds to loss, one entry a draw, the number of ordered pairs (j, k) that the draw without j ranks otherwise than
+// raw. z holds the draws' normal numbers by point, eps those for the observation left out.
 func (l *leaveOneOut) losses(loss, raw []float64, z, eps [][]float64) {
 	n, s := len(l.mean), len(loss)
 	g := linalg.NewDense(n, s, nil) // draws of the full posterior about its mean

@@ -9,9 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// memo keeps what was computed for the latest candidate lists, so that the runs
-// on one list share it. It is safe for concurrent use: of equal lists who asks later waits
-// for the first, of others nobody does.
+// memo keeps what was computed for the latest candidate lists, so that the runs on one list share it. It is safe for
+// concurrent use: of equal lists who asks later waits for the first, of others nobody does.
 type memo[T any] struct {
 	mu      sync.Mutex
 	entries []*memoEntry[T] // latest use last
@@ -27,8 +26,7 @@ type memoEntry[T any] struct {
 	value T
 }
 
-// get returns compute() of the candidates x, computed before for equal ones if
-// it is still there. Errors are not kept.
+// get returns compute() of the candidates x, computed before for equal ones if it is still there. Errors are not kept.
 func (m *memo[T]) get(x *linalg.Dense, compute func(x *linalg.Dense) (T, error)) (T, error) {
 	e := m.entry(x)
 	e.mu.Lock()

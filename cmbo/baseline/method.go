@@ -11,8 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 )
 
-// A Model is what a method learned of past tasks: expensive, immutable, shared by
-// any number of runs and goroutines.
+// A Model is what a method learned of past tasks: expensive, immutable, shared by any number of runs and goroutines.
 type Model interface {
 	// Surrogate returns a fresh surrogate for one run, to be passed to [cmbo.New] with
 	// [cmbo.WithSurrogate]. seed names all that is random in the run.
@@ -49,10 +48,9 @@ type Method struct {
 	Transfers bool
 	// Use says what it does with a run's acquisition.
 	Use Use
-	// Learn makes a model. It fails as [cmbo.Learn] does for tasks, with [cmbo.ErrNoTasks] only
-	// where the method needs values, with [cmbo.ErrSpace], [cmbo.ErrOption], [cmbo.ErrNumerical],
-	// or ctx.Err(). The surrogate of a model that weighs the tasks is a [cmbo.Weigher], whose last
-	// weight is that of the target's own process.
+	// Learn makes a model. It fails as [cmbo.Learn] does for tasks, with [cmbo.ErrNoTasks] only where the method needs
+	// values, with [cmbo.ErrSpace], [cmbo.ErrOption], [cmbo.ErrNumerical], or ctx.Err(). The surrogate of a model that
+	// weighs the tasks is a [cmbo.Weigher], whose last weight is that of the target's own process.
 	Learn func(ctx context.Context, space *cmbo.Space, tasks []cmbo.Task, opts ...Option) (Model, error)
 }
 
@@ -82,8 +80,7 @@ func Methods() []Method {
 	}
 }
 
-// Find returns the method of that name, letter case ignored. It fails with
-// [cmbo.ErrOption] and lists the names.
+// Find returns the method of that name, letter case ignored. It fails with [cmbo.ErrOption] and lists the names.
 func Find(name string) (Method, error) {
 	var known []string
 	for _, m := range Methods() {

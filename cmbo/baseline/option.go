@@ -79,8 +79,7 @@ func WithSeed(seed uint64) Option {
 	return func(c *config) error { c.seed = seed; return nil }
 }
 
-// WithMinimize says that smaller values of the tasks are better. Give
-// [cmbo.WithMinimize] to the runs as well.
+// WithMinimize says that smaller values of the tasks are better. Give [cmbo.WithMinimize] to the runs as well.
 func WithMinimize() Option {
 	return func(c *config) error { c.minimize = true; return nil }
 }
@@ -97,8 +96,7 @@ func WithYPolicy(p cmbo.YPolicy) Option {
 	}
 }
 
-// WithParallelism bounds the number of goroutines at n; the default is
-// GOMAXPROCS. It changes the speed, never the result.
+// WithParallelism bounds the number of goroutines at n; the default is GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) Option {
 	return func(c *config) error {
 		if n < 1 {

@@ -100,8 +100,7 @@ func (r *scamlRun) learn(ctx context.Context, n int) error {
 	})
 }
 
-// scamlPrior is the prior of the target: the weighted sum of the tasks' processes
-// and a residual process of mean 0.
+// scamlPrior is the prior of the target: the weighted sum of the tasks' processes and a residual process of mean 0.
 type scamlPrior struct {
 	*view
 	w []float64
@@ -197,8 +196,7 @@ func (o *scamlObjective) params(theta []float64) (scamlParams, error) {
 		h: gp.Hyper{Kernel: kt, NoiseVariance: math.Exp(theta[last]), Fitted: true}}, err
 }
 
-// eval returns the objective and its gradient; the value is NaN where the
-// covariance is not definite.
+// eval returns the objective and its gradient; the value is NaN where the covariance is not definite.
 func (o *scamlObjective) eval(theta, grad []float64) float64 {
 	n, k, last := len(o.z), len(o.tasks), len(theta)-1
 	kt, err := o.template.WithParams(theta[k:last])

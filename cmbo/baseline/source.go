@@ -35,8 +35,7 @@ func (s *source) record() {
 	}
 }
 
-// past holds the sources of a method and what they predict at the latest
-// candidate lists. It is safe for concurrent use.
+// past holds the sources of a method and what they predict at the latest candidate lists. It is safe for concurrent use.
 type past struct {
 	dim     int
 	workers int
@@ -128,8 +127,7 @@ func (p *past) at(ctx context.Context, x, pending *linalg.Dense, which []int) (*
 	})
 }
 
-// meansAt returns the means of all sources at the rows of x, and what they have recorded there
-// in their place.
+// meansAt returns the means of all sources at the rows of x, and what they have recorded there in their place.
 func (p *past) meansAt(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
 	out := make([][]float64, len(p.sources))
 	return out, parallel.For(ctx, p.workers, len(out), func(_, i int) error {
@@ -221,8 +219,7 @@ func (r *ensembleRun) sum(ctx context.Context, mean, sd []float64, x, pending *l
 // Weights returns those of the sources and, last, of the target's model.
 func (r *ensembleRun) Weights() []float64 { return append([]float64(nil), r.w...) }
 
-// weighted lists the weights that are positive. It is empty for none, but not nil, which
-// stands for all sources.
+// weighted lists the weights that are positive. It is empty for none, but not nil, which stands for all sources.
 func weighted(w []float64) []int {
 	active := make([]int, 0, len(w))
 	for i, v := range w {

@@ -16,13 +16,11 @@
 //
 // # What is compared
 //
-// The yardstick is the normalised simple regret: how far the best value found is below the best of
-// the target's whole table, in units of the table's range. Methods only ever see values they asked
-// for; the range enters the yardstick alone.
+// The yardstick is the normalised simple regret: how far the best value found is below the best of the target's whole table,
+// in units of the table's range. Methods only ever see values they asked for; the range enters the yardstick alone.
 //
-// All methods see the same splits, the same observations of the sources and the
-// same initial rows, and propose rows of the target's table, each once. A run has one
-// seed whatever the method. Predictions are scored too, for they explain who wins.
+// All methods see the same splits, the same observations of the sources and the same initial rows, and propose rows of the
+// target's table, each once. A run has one seed whatever the method. Predictions are scored too, for they explain who wins.
 //
 // # The folder of an experiment
 //

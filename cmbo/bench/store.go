@@ -149,8 +149,7 @@ func replaceFile[T any](path, indent string, items ...T) error {
 	return os.Rename(path+".tmp", path)
 }
 
-// ReadRecords reads all that the experiment in a folder has found so far,
-// whether it is complete, under way or was killed.
+// ReadRecords reads all that the experiment in a folder has found so far, whether it is complete, under way or was killed.
 func ReadRecords(dir string) ([]Record, error) {
 	records, _, err := readLines[Record](filepath.Join(dir, runsFile))
 	return records, err
@@ -182,8 +181,7 @@ func readLines[T any](path string) (items []T, valid int64, err error) {
 	}
 }
 
-// add keeps a record. One write makes the line, so a process that is killed leaves all lines
-// but perhaps the last one whole.
+// add keeps a record. One write makes the line, so a process that is killed leaves all lines but perhaps the last one whole.
 func (s *store) add(r *Record) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

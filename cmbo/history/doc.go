@@ -17,16 +17,14 @@
 //
 // # Grammar
 //
-// A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB].
-// With the space alone set it is usable. The Read of CSV and JSONLines reads back bit for bit what their Write wrote,
-// but outputs, descriptors and curves, which Write writes unasked, only where Mapping.Outputs, Mapping.Context and
-// Curve name them. The caller unpacks inputs packed with gzip, except HPO-B's. For files of other kinds the error says
-// how to convert them.
+// A format is a struct that describes the file: [CSV], [JSONLines], [Optuna], [Katib], [HPOB]. With the space alone set it
+// is usable. The Read of CSV and JSONLines reads back bit for bit what their Write wrote, but outputs, descriptors and
+// curves, which Write writes unasked, only where Mapping.Outputs, Mapping.Context and Curve name them. The caller unpacks
+// inputs packed with gzip, except HPO-B's. For files of other kinds the error says how to convert them.
 //
-// A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is
-// a point of the space with a finite value, as cmbo.Learn wants it, or one whose evaluation failed.
-// Anything else is a bad row, and the [Policy] says what becomes of it; trouble that concerns the
-// input as a whole ends the reading under any policy.
+// A reader returns a [Result]: the space, the tasks, and a [Report] of its rows. What it accepts is a point of the space
+// with a finite value, as cmbo.Learn wants it, or one whose evaluation failed. Anything else is a bad row, and the [Policy]
+// says what becomes of it; trouble that concerns the input as a whole ends the reading under any policy.
 //
 // # Errors
 //

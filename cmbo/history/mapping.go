@@ -21,8 +21,7 @@ type Mapping struct {
 	Prefix string
 	// Columns names, by parameter, the columns that are not Prefix and the parameter's name.
 	Columns map[string]string
-	// Defaults gives, by parameter, the value where the column is missing or
-	// the cell empty, as cmbo's Space.Row takes it.
+	// Defaults gives, by parameter, the value where the column is missing or the cell empty, as cmbo's Space.Row takes it.
 	Defaults map[string]any
 	// Outputs names, by output, the columns of further values, which become the Outputs of the tasks: that of the
 	// output's name where it is empty. An empty cell, or a key that a line lacks, is a value that is missing, and
@@ -59,10 +58,9 @@ func MLflow(space *cmbo.Space, metric string) CSV {
 	}
 }
 
-// OptunaFrame returns the description of what study.trials_dataframe().to_csv() writes for a study of
-// one objective: one task of the given ID. COMPLETE trials have a value, FAIL ones are failures; to
-// take pruned trials, too, add PRUNED to Done. A choice of None is an empty cell, for which Defaults
-// may hold the choice's name. A journal tells more: [Optuna].
+// OptunaFrame returns the description of what study.trials_dataframe().to_csv() writes for a study of one objective: one
+// task of the given ID. COMPLETE trials have a value, FAIL ones are failures; to take pruned trials, too, add PRUNED to
+// Done. A choice of None is an empty cell, for which Defaults may hold the choice's name. A journal tells more: [Optuna].
 func OptunaFrame(space *cmbo.Space, taskID string) CSV {
 	return CSV{
 		Space: space, Value: "value", Task: "-", TaskID: taskID, Noise: "-",

@@ -16,15 +16,13 @@ import (
 // ErrLocked: another process, or another Open of this one, writes to the file.
 var ErrLocked = errors.New("journalfile: the file is in use")
 
-// Open begins a run whose journal is the named file, or goes on with the run that is in it, with the
-// space and the options that it was begun with: those of [cmbo.New], but for [cmbo.WithJournal]. It
-// fails as [cmbo.ResumeJournal] does; [cmbo.WithJournalMark] lets it notice that a file has lost its
-// end. What an interrupted write has left is cut off.
+// Open begins a run whose journal is the named file, or goes on with the run that is in it, with the space and the options
+// that it was begun with: those of [cmbo.New], but for [cmbo.WithJournal]. It fails as [cmbo.ResumeJournal] does;
+// [cmbo.WithJournalMark] lets it notice that a file has lost its end. What an interrupted write has left is cut off.
 //
-// An event that the Optimizer acknowledges has been written and synced, and so has the file's name.
-// If a write fails, the call that caused it fails, nothing has changed, and the next call may
-// succeed. After a failed sync, or if the rest of a failed write cannot be cut off, nobody knows
-// what the file holds, and all later calls fail: open the file again.
+// An event that the Optimizer acknowledges has been written and synced, and so has the file's name. If a write fails, the
+// call that caused it fails, nothing has changed, and the next call may succeed. After a failed sync, or if the rest of a
+// failed write cannot be cut off, nobody knows what the file holds, and all later calls fail: open the file again.
 //
 // Until the Closer is closed, or the process ends, another Open of the file fails with [ErrLocked]
 // on Linux, macOS, the BSDs and Windows; elsewhere nothing keeps two processes from writing to one

@@ -95,11 +95,10 @@ func WithProgress(f func(stage string, done, total int)) Option {
 	return func(c *config) error { c.progress = f; return nil }
 }
 
-// WithClusterRange has every number of clusters from lo to hi tried and the one with the largest interCS/intraCE
-// kept, the smaller of equals (paper, section 4.1); the default is 4 alone. With fewer tasks than that, each task is
-// a cluster. A partition into singletons alone is not eligible. Scoring takes a W2 distance per pair of tasks: all
-// pairs up to 500 tasks, 50,000 seeded ones beyond. Variants that do not cluster, and [WithLabels], have no use for
-// it.
+// WithClusterRange has every number of clusters from lo to hi tried and the one with the largest interCS/intraCE kept, the
+// smaller of equals (paper, section 4.1); the default is 4 alone. With fewer tasks than that, each task is a cluster. A
+// partition into singletons alone is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up to 500 tasks,
+// 50,000 seeded ones beyond. Variants that do not cluster, and [WithLabels], have no use for it.
 func WithClusterRange(lo, hi int) Option {
 	return func(c *config) error {
 		if lo < 1 || hi < lo {
@@ -147,9 +146,8 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 	}
 }
 
-// WithIndexPoints sets the largest size of the index set, on which prototypes are compared
-// with the target's posterior and on which barycentres live; the default is 300. A distance
-// to the target's posterior costs O(n³).
+// WithIndexPoints sets the largest size of the index set, on which prototypes are compared with the target's posterior and
+// on which barycentres live; the default is 300. A distance to the target's posterior costs O(n³).
 func WithIndexPoints(n int) Option {
 	return func(c *config) error {
 		if c.indexPoints = n; n < 1 {

@@ -16,9 +16,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A Prior is what the paper's stages 1 and 2 make of past tasks: their Gaussian processes,
-// grouped into clusters with a prototype each. It is immutable and safe to share between any
-// number of runs and goroutines.
+// A Prior is what the paper's stages 1 and 2 make of past tasks: their Gaussian processes, grouped into clusters with a
+// prototype each. It is immutable and safe to share between any number of runs and goroutines.
 type Prior struct {
 	config *config
 	space  *cmbo.Space // the parameters; candidates are not kept
@@ -126,8 +125,7 @@ func (p *Prior) Clusters() []Cluster {
 
 // A Report says what learning took, and which numerical repairs it made.
 type Report struct {
-	// Distances counts the distances evaluated by the clustering, and Rounds its rounds that
-	// led to the partition kept.
+	// Distances counts the distances evaluated by the clustering, and Rounds its rounds that led to the partition kept.
 	Distances int64
 	Rounds    int
 	// ClusterJitter is the largest amount added to the diagonal of a task's covariance on the
@@ -153,10 +151,9 @@ func (p *Prior) Report() Report {
 	return r
 }
 
-// Reindex returns the prior for runs over a finite space, with its prototypes on the
-// candidates or a seeded sample of them: geometric centres exactly, barycentres by their
-// extension. [Prior.Surrogate] does this by itself; who begins many runs over one space does
-// it once. The result shares what it can with p, and is p itself for a parameter space.
+// Reindex returns the prior for runs over a finite space, with its prototypes on the candidates or a seeded sample of them:
+// geometric centres exactly, barycentres by their extension. [Prior.Surrogate] does this by itself; who begins many runs
+// over one space does it once. The result shares what it can with p, and is p itself for a parameter space.
 //
 // Reindex fails with [cmbo.ErrPriorMismatch] if the parameters differ, with
 // [cmbo.ErrNumerical], or with ctx.Err(). It takes O(K n I²) time.

@@ -9,9 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A scoredPartition is one way to group the tasks, with the paper's two scores of its quality
-// (section 4.1), both from Wasserstein distances between the tasks' posteriors whatever
-// distance did the clustering.
+// A scoredPartition is one way to group the tasks, with the paper's two scores of its quality (section 4.1), both from
+// Wasserstein distances between the tasks' posteriors whatever distance did the clustering.
 type scoredPartition struct {
 	clusters int
 	labels   []int // the cluster of each task
@@ -35,8 +34,7 @@ func (p scoredPartition) score() float64 {
 	return p.interCS / p.intraCE
 }
 
-// choose returns the index of the partition with the largest score, the first of
-// equals; if none is eligible, the first.
+// choose returns the index of the partition with the largest score, the first of equals; if none is eligible, the first.
 func choose(ps []scoredPartition) int {
 	best := 0
 	for i, p := range ps {
@@ -59,8 +57,7 @@ type pairs struct {
 	d    []float64
 }
 
-// measurePairs computes the distances of all pairs of n tasks, or of a seeded
-// sample of pairs with replacement.
+// measurePairs computes the distances of all pairs of n tasks, or of a seeded sample of pairs with replacement.
 func measurePairs(ctx context.Context, n int, seed uint64, workers int,
 	distance func(w, j, k int) (float64, error)) (*pairs, error) {
 	p := &pairs{}
@@ -88,8 +85,7 @@ func measurePairs(ctx context.Context, n int, seed uint64, workers int,
 	return p, err
 }
 
-// measure scores a partition. Among sampled pairs a cluster may have none of its own; it
-// then counts as a singleton does.
+// measure scores a partition. Among sampled pairs a cluster may have none of its own; it then counts as a singleton does.
 func (p *pairs) measure(labels []int) scoredPartition {
 	c := slices.Max(labels) + 1
 	within, count := make([]float64, c), make([]int, c)

@@ -70,8 +70,7 @@ func validate(in *theorem.Inputs, tasks int) error {
 	return nil
 }
 
-// evaluation evaluates the theorem for a proposal of a run, which is conditioned on what was
-// known then.
+// evaluation evaluates the theorem for a proposal of a run, which is conditioned on what was known then.
 type evaluation struct {
 	*Surrogate
 	in                 theorem.Inputs
@@ -145,8 +144,7 @@ func (t *evaluation) truth(u []float64) (float64, error) {
 
 // finish puts the two bounds together.
 func (t *evaluation) finish(b *theorem.Bound) {
-	// Above and below beta the difference of the eta terms enters with different
-	// signs; bounds on their sizes only add up.
+	// Above and below beta the difference of the eta terms enters with different signs; bounds on their sizes only add up.
 	above, below := b.EtaOptimum-b.EtaChosen, b.EtaChosen-b.EtaOptimum
 	if !b.EtaExact {
 		above = b.EtaOptimum + b.EtaChosen

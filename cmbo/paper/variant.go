@@ -43,9 +43,8 @@ const (
 	// GeometricCenter has the arithmetic mean of the members' means and of
 	// their covariances; it is a function, known at every point.
 	GeometricCenter PrototypeKind = iota
-	// Barycenter is the 2-Wasserstein barycentre with equal weights on the
-	// prior's index set, extended to other points by the kernel with the
-	// members' median hyperparameters, conditioned on the index set.
+	// Barycenter is the 2-Wasserstein barycentre with equal weights on the prior's index set, extended to other points by
+	// the kernel with the members' median hyperparameters, conditioned on the index set.
 	Barycenter
 )
 
@@ -56,8 +55,7 @@ func (k PrototypeKind) String() string {
 	return names.Of(prototypeNames[:], int(k), "PrototypeKind")
 }
 
-// A Variant is a choice among what the paper's method leaves open. The zero value
-// is [WssClusWssCMP].
+// A Variant is a choice among what the paper's method leaves open. The zero value is [WssClusWssCMP].
 type Variant struct {
 	// Grouping is how tasks are grouped.
 	Grouping Grouping
@@ -103,8 +101,7 @@ func (v Variant) check() error {
 	return nil
 }
 
-// String returns the paper's name, such as "WssClus_WssCMP_Bary", and for
-// other combinations a name built the same way.
+// String returns the paper's name, such as "WssClus_WssCMP_Bary", and for other combinations a name built the same way.
 func (v Variant) String() string {
 	short := func(d Distance) string {
 		if d == Wasserstein {

@@ -32,8 +32,7 @@ type view struct {
 type visited struct {
 	x    []float64
 	cand int // row among the bound candidates, or -1
-	// By prototype: the mean, and covariances with the candidates, the index set, and earlier
-	// points and itself.
+	// By prototype: the mean, and covariances with the candidates, the index set, and earlier points and itself.
 	mean                      []float64
 	overCand, overIndex, upTo [][]float64
 }
@@ -94,8 +93,7 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 		out.cand = r
 	}
 	point := linalg.NewDense(1, len(x), out.x)
-	// Earlier points that are candidates are read off the column over the
-	// candidates; the others are evaluated.
+	// Earlier points that are candidates are read off the column over the candidates; the others are evaluated.
 	var others []int
 	for f := range v.visited {
 		if v.visited[f].cand < 0 {

@@ -32,8 +32,7 @@ func (s *stepScratch) workspaces(n int) []multivariate.Workspace {
 	return s.work
 }
 
-// resizeAhead resizes m with capacity for some more rows: the observations grow by
-// one a step, and each would allocate anew.
+// resizeAhead resizes m with capacity for some more rows: the observations grow by one a step, and each would allocate anew.
 func resizeAhead(m *linalg.Dense, rows, cols int) {
 	m.Resize((rows+31)/32*32, cols)
 	m.Resize(rows, cols)
@@ -134,8 +133,7 @@ func (r *Surrogate) sample(ctx context.Context, dst []float64, x *linalg.Dense, 
 	return gp.AddNoise(dst, cov, rnd)
 }
 
-// priorAt sets mean and variance to the prior's at the rows of x, and cross to its
-// covariances with these visited points.
+// priorAt sets mean and variance to the prior's at the rows of x, and cross to its covariances with these visited points.
 func (r *Surrogate) priorAt(ctx context.Context, mean, variance []float64, cross *linalg.Dense, visited []int,
 	x *linalg.Dense) error {
 	resizeAhead(cross, len(visited), len(mean))
@@ -170,8 +168,7 @@ func (r *Surrogate) priorAt(ctx context.Context, mean, variance []float64, cross
 	return nil
 }
 
-// posteriorOnIndex sets the mean and covariance of s to the posterior on the index
-// set, conditioned on the data alone.
+// posteriorOnIndex sets the mean and covariance of s to the posterior on the index set, conditioned on the data alone.
 func (r *Surrogate) posteriorOnIndex(s *stepScratch) error {
 	n, _ := r.prior.index.Dims()
 	s.mean = slices.Grow(s.mean[:0], n)[:n]

@@ -83,8 +83,7 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 	return m, nil
 }
 
-// convert turns the value v of q into one of p, which need not lie in its range. The
-// texts of values may have changed.
+// convert turns the value v of q into one of p, which need not lie in its range. The texts of values may have changed.
 func (p Param) convert(q Param, v float64, changed map[string]string) (float64, error) {
 	if changed == nil && (p.numeric() && q.numeric() || p.kind == KindBool && q.kind == KindBool) {
 		return v, nil
@@ -123,9 +122,8 @@ func (p Param) fromText(text string) (float64, bool) {
 	return f, err == nil && !math.IsInf(f, 0) && !math.IsNaN(f)
 }
 
-// Snap returns [Space.Canonical] of row, with entries of integers and of parameters with a step moved to the nearest
-// value of the parameter if that is at most half a step away. moved reports whether an entry was. It fails as
-// Canonical does.
+// Snap returns [Space.Canonical] of row, with entries of integers and of parameters with a step moved to the nearest value
+// of the parameter if that is at most half a step away. moved reports whether an entry was. It fails as Canonical does.
 func (s *Space) Snap(row []float64) (snapped []float64, moved bool, err error) {
 	row = slices.Clone(row)
 	for i := range min(len(row), len(s.params)) {

@@ -74,9 +74,8 @@ func LogInt(name string, lo, hi int) Param {
 	return Param{name: name, kind: KindLogInt, lo: wholeFloat(int64(lo)), hi: wholeFloat(int64(hi))}
 }
 
-// Ordinal is a choice among at least one number, given in increasing order: a
-// layer of 16, 32 or 64 units. Its values are mapped to [0, 1] by their place in
-// the list; where differences count, use [Int] or [Float] with a step.
+// Ordinal is a choice among at least one number, given in increasing order: a layer of 16, 32 or 64 units. Its values are
+// mapped to [0, 1] by their place in the list; where differences count, use [Int] or [Float] with a step.
 func Ordinal(name string, values ...float64) Param {
 	p := Param{name: name, kind: KindOrdinal, values: slices.Clone(values)}
 	if n := len(values); n > 0 {
@@ -85,8 +84,7 @@ func Ordinal(name string, values ...float64) Param {
 	return p
 }
 
-// Categorical is a choice among at least one distinct names without order. It
-// is encoded one-hot, one coordinate a choice.
+// Categorical is a choice among at least one distinct names without order. It is encoded one-hot, one coordinate a choice.
 func Categorical(name string, choices ...string) Param {
 	return Param{name: name, kind: KindCategorical, hi: float64(len(choices) - 1), choices: slices.Clone(choices)}
 }
@@ -402,9 +400,8 @@ func (p Param) encode(dst []float64, v float64) {
 	}
 }
 
-// decode returns the value whose encoding is nearest to the coordinates u:
-// the first largest coordinate of a categorical, the nearest whole number or
-// multiple of the step on the parameter's own scale for integers and steps.
+// decode returns the value whose encoding is nearest to the coordinates u: the first largest coordinate of a categorical,
+// the nearest whole number or multiple of the step on the parameter's own scale for integers and steps.
 func (p Param) decode(u []float64) float64 {
 	switch p.kind {
 	case KindCategorical:

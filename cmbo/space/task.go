@@ -33,16 +33,14 @@ type Task struct {
 	// Context describes the task, so that a new one is told which past ones it is like; nil
 	// for nothing. The paper's method passes it over.
 	Context Context `json:"context,omitempty"`
-	// Failed holds the points whose evaluation failed and gave no value, one a row. A task may
-	// consist of failures alone. As it learns what tasks have in common, the default's model of
-	// values takes the task's worst value in their place.
+	// Failed holds the points whose evaluation failed and gave no value, one a row. A task may consist of failures alone. As
+	// it learns what tasks have in common, the default's model of values takes the task's worst value in their place.
 	Failed [][]float64 `json:"failed,omitempty"`
 	// FailedOutputs holds what was measured of the evaluations that failed, in the order of
 	// Failed, as Outputs does of the others; nil for nothing.
 	FailedOutputs Columns `json:"failed_outputs,omitempty"`
-	// Params are the parameters the rows were recorded with, in the order of their entries, which
-	// a space finds by name and choices by theirs; nil if those are the space's own. Where a space
-	// has others, [Space.Adopt] brings the task to it.
+	// Params are the parameters the rows were recorded with, in the order of their entries, which a space finds by name and
+	// choices by theirs; nil if those are the space's own. Where a space has others, [Space.Adopt] brings the task to it.
 	Params []Param `json:"params,omitempty"`
 }
 
@@ -87,8 +85,7 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// UnmarshalJSON fails as that of a [Task] does: with "stop" for "stopped" an estimate would be
-// taken for a measurement.
+// UnmarshalJSON fails as that of a [Task] does: with "stop" for "stopped" an estimate would be taken for a measurement.
 func (c *Curve) UnmarshalJSON(b []byte) error {
 	type plain Curve
 	to := plain(*c)

@@ -14,8 +14,7 @@ import (
 type Summary struct {
 	// Title heads the documents.
 	Title string
-	// Notes are paragraphs for their beginning: what was run, with which command
-	// and where. A pair of backquotes sets code.
+	// Notes are paragraphs for their beginning: what was run, with which command and where. A pair of backquotes sets code.
 	Notes []string
 
 	// Budget is the number of queries of a run.
@@ -82,8 +81,7 @@ func (c *Comparison) Result(method string) *Result {
 	return &c.Results[i]
 }
 
-// resamples is how often the bootstrap draws, seed what it draws from, coverage the
-// probability content of all intervals.
+// resamples is how often the bootstrap draws, seed what it draws from, coverage the probability content of all intervals.
 const (
 	resamples = 10000
 	seed      = 1

@@ -48,9 +48,8 @@ func (s Scale) raw(mean, variance float64) (float64, float64) {
 	return s.Low.Back(mean), variance * slope * slope
 }
 
-// Standardize returns the scale of a task by the values that its curves ended with, with the
-// differences between low ones made smaller as those that past tasks teach; ok is false if
-// they are all equal.
+// Standardize returns the scale of a task by the values that its curves ended with, with the differences between low ones
+// made smaller as those that past tasks teach; ok is false if they are all equal.
 func Standardize(ends []float64) (s Scale, ok bool) {
 	raised, l := scaling.LowOfTask(ends)
 	low, _ := l.Compress(raised, nil)
@@ -61,8 +60,7 @@ func Standardize(ends []float64) (s Scale, ok bool) {
 	return Scale{fit.Shift, fit.Scale, slices.Min(low), l}, true
 }
 
-// Evaluations are those of a past task: the values that all ended with, and the curves that
-// some of them have.
+// Evaluations are those of a past task: the values that all ended with, and the curves that some of them have.
 type Evaluations struct {
 	Ends   []float64
 	Curves []Curve
@@ -213,9 +211,8 @@ func (l Law) end(v float64) (mean, variance float64) {
 	return m, l.to.Unit * l.to.Unit * l.residual * (1 + 1/l.n + z*z/l.svv)
 }
 
-// Evidence returns what the value alone says of the end, as a measurement of the end with
-// an error variance: times the normal distribution of all ends it gives that of end.
-// ok is false if it says less than that distribution.
+// Evidence returns what the value alone says of the end, as a measurement of the end with an error variance: times the
+// normal distribution of all ends it gives that of end. ok is false if it says less than that distribution.
 func (l Law) Evidence(v float64) (end, variance float64, ok bool) {
 	mean, after := l.end(v)
 	before := l.to.Unit * l.to.Unit * l.ends
@@ -233,8 +230,7 @@ func (l Law) Rises() bool { return l.slope > 0 }
 // Floored reports whether a value counts as the floor: it says that the end is that bad or worse.
 func (l Law) Floored(v float64) bool { return l.to.Low.At(v) <= l.to.Floor }
 
-// Range returns a value below all that tell more, and one that is far above what curves
-// show at the step.
+// Range returns a value below all that tell more, and one that is far above what curves show at the step.
 func (l Law) Range() (low, high float64) {
 	high = l.to.back(l.v + farAbove*math.Sqrt(l.svv/l.n))
 	return l.to.Low.Back(min(l.to.Floor, high)), l.to.Low.Back(high)

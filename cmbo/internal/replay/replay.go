@@ -1,5 +1,4 @@
-// Package replay makes tables of the records of past tasks, on which runs are replayed: no
-// function is evaluated.
+// Package replay makes tables of the records of past tasks, on which runs are replayed: no function is evaluated.
 package replay
 
 import (
@@ -29,10 +28,9 @@ type Record struct {
 	with, within string // what is asked of points and values, in words
 }
 
-// New returns the record of a task whose rows are rows of the space. Y holds the values,
-// or their means at points recorded repeatedly, and Outputs likewise. Rows that lack an
-// output which is not optional are left out. The best value is that of those that hold all
-// limits, and the regret of the others 1.
+// New returns the record of a task whose rows are rows of the space. Y holds the values, or their means at points recorded
+// repeatedly, and Outputs likewise. Rows that lack an output which is not optional are left out. The best value is that of
+// those that hold all limits, and the regret of the others 1.
 func New(s *space.Space, t *space.Task, minimize bool, outputs ...runlog.Output) (*Record, error) {
 	r := new(Record)
 	if len(outputs) > 0 {

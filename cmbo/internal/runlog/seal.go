@@ -20,8 +20,7 @@ import (
 //
 //	{"cmbo":"snapshot","version":2,"sha256":"<of state>","state":{...}}
 //
-// whose state holds the space, the options by name, the digest of the prior and
-// the log of events. No other version is read.
+// whose state holds the space, the options by name, the digest of the prior and the log of events. No other version is read.
 const snapshotVersion = 2
 
 type snapshotFile struct {
@@ -122,12 +121,11 @@ type Mark struct {
 	Sum   string
 }
 
-// RestoreLines applies the lines of the journal b after the first, which ends at first.
-// It returns where the last whole line ends, and its mark, and fails unless the journal
-// has the line that want names, if it names one. A last line does not count if it has zeros,
-// which JSON has not, before it is whole: a loss of power before a sync leaves them where later
-// blocks were written first. With lines behind it, which may have been acknowledged, such a line
-// is an error that says at which byte it begins.
+// RestoreLines applies the lines of the journal b after the first, which ends at first. It returns where the last whole line
+// ends, and its mark, and fails unless the journal has the line that want names, if it names one. A last line does not count
+// if it has zeros, which JSON has not, before it is whole: a loss of power before a sync leaves them where later blocks were
+// written first. With lines behind it, which may have been acknowledged, such a line is an error that says at which byte it
+// begins.
 func (h *Log) RestoreLines(b []byte, first int, want Mark, c Checks) (valid int64, last Mark, err error) {
 	last = Mark{1, Link("", b[:first])}
 	rest := b[first:]

@@ -29,8 +29,7 @@ type Stored struct {
 	Paused  bool               `json:"paused,omitempty"`
 }
 
-// A form is the name of a kind and the parts of its stored form, those that may be missing with a
-// question mark.
+// A form is the name of a kind and the parts of its stored form, those that may be missing with a question mark.
 type form struct{ name, parts string }
 
 var forms = [...]form{
@@ -71,8 +70,7 @@ type Checks struct {
 	Value  func(y float64) error        // a value, nil where all finite ones may be told
 }
 
-// CheckState reports numbers of a proposal that the log cannot store or the model
-// cannot take back, if there are any.
+// CheckState reports numbers of a proposal that the log cannot store or the model cannot take back, if there are any.
 func (c Checks) CheckState(state []float64) error {
 	if len(state) == 0 {
 		return nil
