@@ -41,8 +41,9 @@ func SnapshotState(b []byte) []byte {
 	return b[i+len(`"state":`) : j]
 }
 
-// Climbs is the number of rounds of candidates near the best one.
-var Climbs = &climbs
+// Climbs is the number of rounds of candidates near the best one, LimitedClimbs and LimitedNear are those with a limit and
+// no past and how many times as many each has.
+var Climbs, LimitedClimbs, LimitedNear = &climbs, &limitedClimbs, &limitedNear
 
 // MayBeExact says whether a run without a past looks for noise that is next to none.
 var MayBeExact = &mayBeExact

@@ -319,12 +319,14 @@ func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 const wideStep, narrowStep = 0.1, 0.02
 
 // climbs is the number of rounds of those near the best candidate, at the larger distance first and at half of it in each
-// that follows.
-var climbs = 8
+// that follows. With a limit there are limitedClimbs of limitedNear times as many: values fall off with the distance from a
+// border, and with its square around a peak. With a past, to whose models new candidates cost more, that brings less.
+var climbs, limitedClimbs, limitedNear = 8, 14, 2
 
 // scored fits the model and scores the candidates of a trial. It returns how they were scored, with what the model wants
 // back of the proposal. Expected improvements differ by orders of magnitude near the best point, where those drawn in a
-// parameter space are few: points near the best candidate are drawn and scored, too, half as many as local ones in all.
+// parameter space are few: points near the best candidate are drawn and scored, too, half as many as local ones in all, and
+// 7/4 times as many with a limit and no past.
 func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how scored, err error) {
 	if c, err = o.candidates(id); err != nil {
 		return c, nil, how, err
@@ -338,8 +340,11 @@ func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how 
 		return c, nil, how, err
 	}
 	s.Shift, s.Scale = scale.Shift, scale.Scale
-	r, n, step := rng.Stream(o.config.seed, "climb", uint64(id)), o.config.local/max(2*climbs, 1), wideStep
-	for round := 0; round < climbs && n > 0 && how.climbs && o.rows == nil; round++ {
+	r, n, step, rounds := rng.Stream(o.config.seed, "climb", uint64(id)), o.config.local/max(2*climbs, 1), wideStep, climbs
+	if o.config.limited() && o.config.prior == nil {
+		rounds, n = limitedClimbs, n*limitedNear
+	}
+	for round := 0; round < rounds && n > 0 && how.climbs && o.rows == nil; round++ {
 		around := slices.MaxFunc(c.free, func(a, b int) int { return cmp.Compare(s.Scores[a], s.Scores[b]) })
 		first := len(c.rows)
 		for _, row := range o.space.Near(c.rows[around], n, step, r) {
