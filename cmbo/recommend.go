@@ -88,10 +88,7 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 		if err != nil {
 			return r, err
 		}
-		worth, left, err := present.withOwn(d, values, mean)
-		if err != nil {
-			return r, err
-		}
+		worth, left := present.withOwn(d, values, mean)
 		best := slices.Index(worth, slices.Max(worth))
 		r.X, r.Values = point(best), len(values[best])
 		b := o.model.belief(&o.config, &scale, mean[best], math.Hypot(sd[best], math.Sqrt(left[best])))
@@ -136,7 +133,7 @@ func (o *draft) pointsHolding() (values [][]int) {
 // noise what it cannot follow. With a share p of the noise variance the points' own, k values whose noise is not given
 // leave kp/(kp+1-p) of their mean deviation to the point, and p(1-p)/(kp+1-p) of the variance. On a list, whose points may
 // have nothing in common, p is one half; elsewhere it is as values next to each other show: see ownShare.
-func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []float64, err error) {
+func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []float64) {
 	_, row := observed(d)
 	worth, left = slices.Clone(mean), make([]float64, len(mean))
 	var at []int
@@ -153,19 +150,21 @@ func (o *draft) withOwn(d Data, values [][]int, mean []float64) (worth, left []f
 	}
 	p := 0.5
 	if !o.space.Finite() {
-		p, err = ownShare(points.Pick(o.h.Encoded(o.h.Observations), at), deviations)
+		p = ownShare(points.Pick(o.h.Encoded(o.h.Observations), at), deviations)
 	}
 	for i, k := range counts {
-		worth[i] += p * sums[i] / (k*p + 1 - p)
-		left[i] = min(k, 1) * o.model.noise() * p * (1 - p) / (k*p + 1 - p) // 0 where all noise is given
+		if k > 0 { // not all noise is given
+			worth[i] += p * sums[i] / (k*p + 1 - p)
+			left[i] = o.model.noise() * p * (1 - p) / (k*p + 1 - p)
+		}
 	}
-	return worth, left, err
+	return worth, left
 }
 
 // ownShare returns the probability that deviations at the rows of x are the function's, of which nine tenths are alike next
 // to each other, and not errors: the evidence of a process with lengths of 1/30 or of 1/100 of a parameter's range, each as
 // likely, against that of white noise, both of unknown variance, with odds of one to three before. It takes O(n³).
-func ownShare(x *linalg.Dense, deviations []float64) (float64, error) {
+func ownShare(x *linalg.Dense, deviations []float64) float64 {
 	squares, n, odds := linalg.Dot(deviations, deviations), float64(len(deviations)), 1./3
 	if squares > 0 {
 		cov, white := linalg.NewSym(len(deviations), nil), make([]float64, len(deviations))
@@ -173,14 +172,13 @@ func ownShare(x *linalg.Dense, deviations []float64) (float64, error) {
 		odds = 0
 		for _, length := range []float64{1. / 30, 1. / 100} {
 			kernel.Gram(cov, kernel.Scale(9, kernel.Matern12(length)), x)
-			if err := chol.FactorizeShift(cov, 1); err != nil {
-				return 0, err
+			if chol.FactorizeShift(cov, 1) == nil { // which it always is
+				chol.SolveLowerVecTo(white, deviations)
+				odds += math.Exp(n/2*math.Log(squares/linalg.Dot(white, white))-chol.LogDet()/2) / 6
 			}
-			chol.SolveLowerVecTo(white, deviations)
-			odds += math.Exp(n/2*math.Log(squares/linalg.Dot(white, white))-chol.LogDet()/2) / 6
 		}
 	}
-	return 1 / (1 + 1/odds), nil
+	return 1 / (1 + 1/odds)
 }
 
 // noiseOf returns the noise variance of one value more, in scaled units: the mean of those given, else the model's.

@@ -151,8 +151,7 @@ func TestOwnShare(t *testing.T) {
 	}{{"white", near, errors, 0, 0.05}, {"alike", near, smooth, 0.95, 1}, {"apart", apart, errors, 0.25 - 1e-12, 0.25 + 1e-12},
 		{"none", near, make([]float64, 24), 0.25, 0.25}, {"of one", points.First(near, 1), errors[:1], 0.25 - 1e-12, 0.25 + 1e-12},
 		{"of few", points.First(near, 4), errors[:4], 0.1, 0.5}} {
-		got, err := ownShare(c.x, c.e)
-		require.NoError(t, err)
+		got := ownShare(c.x, c.e)
 		assert.GreaterOrEqual(t, got, c.from, c.name)
 		assert.LessOrEqual(t, got, c.to, c.name)
 		if c.name == "white" || c.name == "alike" || c.name == "of few" {
@@ -250,8 +249,7 @@ func TestRecommendOwn(t *testing.T) {
 		mean, sd, err := o.Predict(rec.X)
 		require.NoError(t, err)
 		holding := present.pointsHolding() // of one value and of two
-		from, own, err := present.withOwn(d, holding, make([]float64, len(holding)))
-		require.NoError(t, err)
+		from, own := present.withOwn(d, holding, make([]float64, len(holding)))
 		for i, at := range holding {
 			if s == list { // elsewhere the share is that of deviations from 0
 				assert.InEpsilon(t, left[present.h.Observations[at[0]].X[0]], own[i]*scale.Scale*scale.Scale, 1e-12)
@@ -269,6 +267,28 @@ func TestRecommendOwn(t *testing.T) {
 	}
 }
 
+// Where deviations are the function's beyond doubt, points whose noise is given keep their mean.
+func TestRecommendOwnBesideGiven(t *testing.T) {
+	s, err := NewSpace(Float("x", 0, 1))
+	require.NoError(t, err)
+	o, err := New(s)
+	require.NoError(t, err)
+	for i := range 80 {
+		require.NoError(t, o.Observe([]float64{0.5 + 1e-4*float64(i)}, math.Sin(float64(i)/9)))
+	}
+	require.NoError(t, o.Observe([]float64{0.2}, 1, WithNoise(0.1)))
+	present := o.draft()
+	d, _ := present.data(false)
+	require.NoError(t, o.fit(t.Context(), d))
+	holding := present.pointsHolding()
+	worth, left := present.withOwn(d, holding, make([]float64, len(holding)))
+	for i, y := range d.Y[:80] {
+		require.Equal(t, o.model.seen(y), worth[i])
+	}
+	assert.Equal(t, make([]float64, 81), left)
+	assert.Zero(t, worth[80])
+}
+
 // oursOf returns the share that is the points' own of a run's deviations, all of which count.
 func oursOf(t *testing.T, o *Optimizer) float64 {
 	var rows [][]float64
@@ -278,9 +298,7 @@ func oursOf(t *testing.T, o *Optimizer) float64 {
 		require.NoError(t, err)
 		rows, e = append(rows, ob.X), append(e, ob.Y-mean)
 	}
-	p, err := ownShare(linalg.NewDense(len(e), 1, slices.Concat(rows...)), e)
-	require.NoError(t, err)
-	return p
+	return ownShare(linalg.NewDense(len(e), 1, slices.Concat(rows...)), e)
 }
 
 // TestRecommendAgain: what one value more is worth is by the noise given, on the mean, else by
@@ -318,8 +336,7 @@ func TestRecommendAgain(t *testing.T) {
 			}
 		}
 		if len(e) > 0 {
-			p, err := ownShare(linalg.NewDense(len(e), 1, slices.Concat(unknown...)), e)
-			require.NoError(t, err)
+			p := ownShare(linalg.NewDense(len(e), 1, slices.Concat(unknown...)), e)
 			for i, x := range xs {
 				if c.variances[i%len(c.variances)] == 0 {
 					worth[i] += p * (y(x[0]) - worth[i])
