@@ -92,7 +92,11 @@ def run(problem: Problem, sampler: optuna.samplers.BaseSampler, evaluations: lis
     return out
 
 
-def ratio(logs: list[float]) -> str:
+def within(regret: float) -> float:
+    return min(max(regret, FLOOR), 10)  # that of no value is infinite
+
+
+def ratio(logs: tuple[float, ...]) -> str:
     mean = sum(logs) / len(logs)
     error = 2 * math.sqrt(sum((v - mean) ** 2 for v in logs)) / len(logs)
     return "%.2f [%.2f, %.2f]" % tuple(math.exp(mean + by * error) for by in (0, -1, 1))
@@ -109,7 +113,7 @@ def main() -> None:
     optuna.logging.set_verbosity(optuna.logging.ERROR)
     with tempfile.TemporaryDirectory() as directory:
         service = subprocess.Popen([os.environ["CMBO_SERVICE"], "-dir", directory, "-addr", "127.0.0.1:0", "-max-studies", "5000"],
-                                   stdout=subprocess.PIPE, text=True)
+                                   stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
         try:
             compare(args, service.stdout.readline().split()[2])
         finally:
@@ -120,12 +124,15 @@ def main() -> None:
 def compare(args: argparse.Namespace, url: str) -> None:
     def recommended(study: optuna.Study) -> dict:
         run = next(t.system_attrs[ATTR]["study"] for t in study.trials if ATTR in t.system_attrs)
-        with urllib.request.urlopen(f"{url}/v1/studies/{run}/recommendation") as answer:
-            return dict(zip(sorted(study.trials[0].distributions), json.load(answer)["x"]))
+        with urllib.request.urlopen(f"{url}/v1/studies/{run}/diagnostics") as answer:
+            return dict(zip(sorted(study.trials[0].distributions), json.load(answer)["recommendation"]["x"]))
 
     if args.noise and set(args.families) & {"choices", "border", "failures"}:
         raise SystemExit("with noise: --families ellipsoid Ackley Levy")
-    print(f"{'regret over that of ' + args.rival:32}" + "".join(f"{'after ' + str(n):>20}" for n in args.evaluations))
+    def row(name: str, cells) -> None:
+        print(f"{name:32}" + "".join(f"{cell:>22}" for cell in cells), flush=True)
+
+    row(f"regret over that of {args.rival}", (f"after {n}" for n in args.evaluations))
     everything = []
     for family in args.families:
         logs = []
@@ -135,13 +142,13 @@ def compare(args: argparse.Namespace, url: str) -> None:
                 kwargs["constraints_func"] = lambda t: (t.user_attrs.get("load", 1),)
             rival = getattr(optuna.samplers, args.rival)
             exact = {"deterministic_objective": not args.noise} if args.rival == "GPSampler" else {}
-            ours = run(problem, CmboSampler(url, search_space=problem.space, seed=number, constraints=["load"] if kwargs else (), **kwargs),
-                       args.evaluations, args.noise, number, recommended)
-            theirs = run(problem, rival(seed=number, **exact, **kwargs), args.evaluations, args.noise, number, lambda s: s.best_params)
-            logs.append([math.log(max(a, FLOOR) / max(b, FLOOR)) for a, b in zip((min(v, 10) for v in ours), (min(v, 10) for v in theirs))])
-        print(f"{family:32}" + "".join(f"{ratio(list(v)):>20}" for v in zip(*logs)), flush=True)
+            cmbo = CmboSampler(url, search_space=problem.space, seed=number, constraints=["load"] if kwargs else (), **kwargs)
+            ours = run(problem, cmbo, args.evaluations, args.noise, number, recommended)
+            theirs = run(problem, rival(seed=number, **exact, **kwargs), args.evaluations, args.noise, number, lambda study: study.best_params)
+            logs.append([math.log(within(a) / within(b)) for a, b in zip(ours, theirs)])
+        row(family, (ratio(v) for v in zip(*logs)))
         everything += logs
-    print(f"{'all':32}" + "".join(f"{ratio(list(v)):>20}" for v in zip(*everything)))
+    row("all", (ratio(v) for v in zip(*everything)))
 
 
 if __name__ == "__main__":
