@@ -18,7 +18,7 @@ import (
 var (
 	aloneProblems = flag.Int("alone", 2, "problems of each family of TestAloneBesideAPast")
 	alonePast     = flag.String("alone-past", "shuffled", "its past tasks: as they are, shuffled, negated, few, two of eight rows, or runs, of 30 evaluations")
-	aloneOther    = flag.String("alone-other", "AloneMass=0,OwnFrom=15:55", "what it compares the default with: a change of it, a rival, or none for no past")
+	aloneOther    = flag.String("alone-other", "AloneMass=0,OwnFrom=15:55", "what it compares the default with: a change of it, no design, a rival, or none for no past")
 	aloneBudget   = flag.Int("alone-budget", 30, "evaluations of each of its runs")
 	aloneDim      = flag.Int("alone-dim", 2, "dimensions of its first problem; those of the next three have one more each")
 	aloneNoise    = flag.Float64("alone-noise", 0, "deviation of the noise of its values")

@@ -346,3 +346,41 @@ func TestDefaultScoresMoments(t *testing.T) {
 		require.InDelta(t, mean+2*step.SD[i], step.Scores[i], 1e-12)
 	}
 }
+
+// Where a past without a list shows nothing but noise a run begins with the initial design of one without a past.
+func TestDesignBesideAPastOfNoise(t *testing.T) {
+	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
+	require.NoError(t, err)
+	rows, err := box.Sample(40, 1)
+	require.NoError(t, err)
+	list, err := box.WithCandidates(rows)
+	require.NoError(t, err)
+	r := rng.Stream(1, t.Name())
+	priors := make(map[string]*Prior)
+	for _, past := range []string{"bowls", "noise"} {
+		var tasks []Task
+		for i := range 4 {
+			task := Task{ID: fmt.Sprint(i), X: rows}
+			for _, x := range rows {
+				y := r.NormFloat64()
+				if past == "bowls" {
+					y = -(x[0]-0.4)*(x[0]-0.4) - (x[1]-0.5)*(x[1]-0.5)
+				}
+				task.Y = append(task.Y, y)
+			}
+			tasks = append(tasks, task)
+		}
+		priors[past], err = Learn(t.Context(), box, tasks)
+		require.NoError(t, err)
+	}
+	for _, c := range []struct {
+		past  string
+		space *Space
+		opts  []Option
+		want  int
+	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise", list, nil, 0}, {"noise", box, []Option{WithInitial(2)}, 2}} {
+		o, err := New(c.space, append(c.opts, WithPrior(priors[c.past]))...)
+		require.NoError(t, err)
+		require.Equal(t, c.want, o.config.initial, c)
+	}
+}

@@ -105,10 +105,13 @@ func (h *pastProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
 }
 
 // against returns the options of the runs that the default's are compared with: of no past, of a rival, or of the default
-// with a change.
+// without an initial design or with a change.
 func (h *pastProblem) against(tb testing.TB, other string, seed uint64) []cmbo.Option {
 	if other == "none" {
 		return nil
+	}
+	if other == "no design" {
+		return []cmbo.Option{cmbo.WithPrior(learn(tb, h.space, h.tasks)), cmbo.WithInitial(0)}
 	}
 	if rival, err := baseline.Find(other); err == nil {
 		model, err := rival.Learn(ctx, h.space, h.tasks)
