@@ -357,11 +357,14 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 	require.NoError(t, err)
 	r := rng.Stream(1, t.Name())
 	priors := make(map[string]*Prior)
-	for _, past := range []string{"bowls", "noise"} {
+	for _, past := range []string{"bowls", "noise", "noise of few rows"} {
 		var tasks []Task
 		for i := range 4 {
 			task := Task{ID: fmt.Sprint(i), X: rows}
-			for _, x := range rows {
+			if past == "noise of few rows" {
+				task.X = rows[:19]
+			}
+			for _, x := range task.X {
 				y := r.NormFloat64()
 				if past == "bowls" {
 					y = -(x[0]-0.4)*(x[0]-0.4) - (x[1]-0.5)*(x[1]-0.5)
@@ -372,13 +375,14 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 		}
 		priors[past], err = Learn(t.Context(), box, tasks)
 		require.NoError(t, err)
+		require.Equal(t, past != "bowls", priors[past].Report().Noise >= 0.9)
 	}
 	for _, c := range []struct {
 		past  string
 		space *Space
 		opts  []Option
 		want  int
-	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise", list, nil, 0}, {"noise", box, []Option{WithInitial(2)}, 2}} {
+	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise of few rows", box, nil, 0}, {"noise", list, nil, 0}, {"noise", box, []Option{WithInitial(2)}, 2}} {
 		o, err := New(c.space, append(c.opts, WithPrior(priors[c.past]))...)
 		require.NoError(t, err)
 		require.Equal(t, c.want, o.config.initial, c)

@@ -111,7 +111,7 @@ func (c *runConfig) fill(list bool) error {
 	if err := cmp.Or(c.checkSpelling(), c.checkCost()); err != nil {
 		return err
 	}
-	if !c.has(optInitial) && c.surrogate == nil && (c.prior == nil || !list && c.prior.Report().Noise >= nothingButNoise) {
+	if !c.has(optInitial) && c.surrogate == nil && (c.prior == nil || !list && learned(c.prior, (*hierarchy.Model).SaysNothing)) {
 		c.initial = defaultInitial
 	}
 	c.given = nil

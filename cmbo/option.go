@@ -110,7 +110,6 @@ const (
 	defaultSeed        = 1
 	defaultIndexPoints = 500
 	defaultInitial     = 5
-	nothingButNoise    = 0.9 // share of a past that says nothing, as values beside the wrong points: a base process may have .95
 	defaultSobol       = 300
 	defaultLocal       = 160
 
