@@ -20,12 +20,13 @@ import (
 var (
 	choicesProblems = flag.Int("choices", 3, "problems of each family of TestNumbersAndChoices")
 	choicesBudget   = flag.Int("choices-budget", 30, "evaluations of each of its runs")
+	choicesRival    = flag.String("choices-rival", "none", "what TestNumbersAndChoicesWithAPast compares the default with: a rival, a change of it, or none for no past")
 	choicesNoise    = flag.Float64("choices-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
-// learner returns a space of numbers and choices, and a function on it with the largest value 0: what a learner of that family
-// makes of such parameters.
-func learner(tb testing.TB, family string, r *rand.Rand) (*cmbo.Space, func(x []float64) float64) {
+// learners returns a space of numbers and choices, and functions on it with the largest value 0, or next to it: what a learner of
+// that family makes of such parameters on so many past data sets, and last on another one that is like them.
+func learners(tb testing.TB, family string, r *rand.Rand, past int) (*cmbo.Space, []func(x []float64) float64) {
 	s, err := cmbo.NewSpace(map[string][]cmbo.Param{
 		"boosting": {cmbo.LogFloat("rate", 1e-4, 1), cmbo.Int("depth", 1, 10), cmbo.Float("share", 0.1, 1),
 			cmbo.Categorical("loss", "a", "b", "c", "d"), cmbo.Bool("early")},
@@ -35,45 +36,66 @@ func learner(tb testing.TB, family string, r *rand.Rand) (*cmbo.Space, func(x []
 			cmbo.Bool("shrinking"), cmbo.Bool("scaled")},
 	}[family]...)
 	require.NoError(tb, err)
-	c := make([]float64, 3) // the best numbers
-	for j := range c {
-		c[j] = 0.2 + 0.6*r.Float64()
+	best := make([]float64, 3) // numbers
+	for j := range best {
+		best[j] = 0.2 + 0.6*r.Float64()
 	}
 	worse := func(choices int) []float64 { // than the best choice
 		v := make([]float64, choices)
 		for j := range v {
 			v[j] = 0.2 * r.ExpFloat64()
 		}
-		least := slices.Min(v)
-		for j := range v {
-			v[j] -= least
-		}
 		return v
+	}
+	var kinds [][]float64
+	for _, choices := range map[string][]int{"boosting": {4, 2}, "network": {3, 3}, "machine": {3, 2, 2}}[family] {
+		kinds = append(kinds, worse(choices))
+	}
+	fs := []func(x []float64) float64{learnerOf(family, best, kinds)}
+	for range past {
+		c, others := slices.Clone(best), make([][]float64, len(kinds))
+		for j := range c {
+			c[j] += 0.06 * r.NormFloat64()
+		}
+		for i, v := range kinds {
+			for j := range v {
+				others[i] = append(others[i], v[j]+0.05*r.ExpFloat64())
+			}
+		}
+		fs = append(fs, learnerOf(family, c, others))
+	}
+	slices.Reverse(fs)
+	return s, fs
+}
+
+// learnerOf returns the function of a family with those best numbers, whose choices are so much worse than the best one.
+func learnerOf(family string, c []float64, choices [][]float64) func(x []float64) float64 {
+	c, kinds := slices.Clone(c), make([]func(x float64) float64, len(choices))
+	for i, v := range choices {
+		least := slices.Min(v)
+		kinds[i] = func(x float64) float64 { return v[int(x)] - least }
 	}
 	square := func(v float64) float64 { return v * v }
 	switch family {
 	case "boosting":
-		loss, early := worse(4), worse(2)
 		c[1] = math.Round(9*c[1]) / 9
-		return s, func(x []float64) float64 {
+		return func(x []float64) float64 {
 			rate, depth, share := (math.Log10(x[0])+4)/4-c[0], (x[1]-1)/9-c[1], (x[2]-0.1)/0.9-c[2]
-			return -3*square(rate+0.4*depth) - 1.5*square(depth) - square(share)*(1-0.7*x[4]) - loss[int(x[3])] - early[int(x[4])]
+			return -3*square(rate+0.4*depth) - 1.5*square(depth) - square(share)*(1-0.7*x[4]) - kinds[0](x[3]) - kinds[1](x[4])
 		}
 	case "network":
-		optimiser, activation := worse(3), worse(3)
 		c[1] = math.Round(32*c[1]) / 32
-		return s, func(x []float64) float64 {
+		return func(x []float64) float64 {
 			rate, units, dropout := (math.Log10(x[1])+5)/5-c[0]-0.15*(x[0]-1), (x[2]-8)/256-c[1], x[3]/0.8-c[2]
-			return -2.5*square(rate) - square(units) - square(dropout)*(1+x[4]) - optimiser[int(x[0])] - activation[int(x[4])]
+			return -2.5*square(rate) - square(units) - square(dropout)*(1+x[4]) - kinds[0](x[0]) - kinds[1](x[4])
 		}
 	default:
-		kind, shrinking, scaled := worse(3), worse(2), worse(2)
-		return s, func(x []float64) float64 {
+		return func(x []float64) float64 {
 			penalty, width := (math.Log10(x[0])+3)/6-c[0], (math.Log10(x[1])+5)/6-c[1]
 			if x[2] > 0 {
 				width = 0 // which one kernel alone has
 			}
-			return -2*square(penalty+width/2) - 2*square(width) - kind[int(x[2])] - shrinking[int(x[3])] - scaled[int(x[4])]
+			return -2*square(penalty+width/2) - 2*square(width) - kinds[0](x[2]) - kinds[1](x[3]) - kinds[2](x[4])
 		}
 	}
 }
@@ -85,8 +107,8 @@ func TestNumbersAndChoices(t *testing.T) {
 	of := *cmbo.Coordinates
 	defer func() { *cmbo.Coordinates = of }()
 	all := compared(t, "", []string{"boosting", "network", "machine"}, *choicesProblems, 1e-6, func(family string, seed uint64) (regrets [2]float64) {
-		s, f := learner(t, family, rng.Stream(seed, t.Name()+family))
-		h := pastProblem{space: s, target: f, noise: *choicesNoise}
+		s, fs := learners(t, family, rng.Stream(seed, t.Name()+family), 0)
+		h := pastProblem{space: s, target: fs[0], noise: *choicesNoise}
 		for arm := range regrets {
 			*cmbo.Coordinates = of
 			if arm == 1 {
@@ -98,5 +120,24 @@ func TestNumbersAndChoices(t *testing.T) {
 	})
 	if mean, _ := stat.MeanVariance(all); *choicesNoise == 0 {
 		assert.Less(t, mean, -0.15)
+	}
+}
+
+// TestNumbersAndChoicesWithAPast: where parameters are numbers and choices, runs with a past of four tasks that are like the
+// target end nearer to the best value than without.
+func TestNumbersAndChoicesWithAPast(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	all := compared(t, "", []string{"boosting", "network", "machine"}, *choicesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+		r := rng.Stream(seed, t.Name()+family)
+		s, fs := learners(t, family, r, 4)
+		h := problemIn(t, r, s, fs, *choicesNoise)
+		for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(t, h.space, h.tasks))}, h.against(t, *choicesRival, seed)} {
+			regrets[arm] = h.regret(t, seed, *choicesBudget, func(int, *cmbo.Optimizer) {}, opts...)
+		}
+		return regrets
+	})
+	if mean, _ := stat.MeanVariance(all); *choicesRival == "none" {
+		assert.Less(t, mean, -0.1)
 	}
 }

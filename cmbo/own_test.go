@@ -132,6 +132,12 @@ func hillsOf(tb testing.TB, family string, seed uint64) pastProblem {
 func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, noise float64) pastProblem {
 	s, err := cmbo.UnitCube(dim)
 	require.NoError(tb, err)
+	return problemIn(tb, r, s, fs, noise)
+}
+
+// problemIn is problemOf in a space.
+func problemIn(tb testing.TB, r *rand.Rand, s *cmbo.Space, fs []func(x []float64) float64, noise float64) pastProblem {
+	var err error
 	past := len(fs) - 1
 	h := pastProblem{space: s, tasks: make([]cmbo.Task, past), past: fs[:past], target: fs[past], noise: noise}
 	for i := range h.tasks {
