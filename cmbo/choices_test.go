@@ -24,6 +24,9 @@ var (
 	choicesNoise    = flag.Float64("choices-noise", 0, "deviation of the noise of its values, where their range is about 1")
 )
 
+// learnerFamilies are those of learners.
+var learnerFamilies = []string{"boosting", "network", "machine"}
+
 // learners returns a space of numbers and choices, and functions on it with the largest value 0, or next to it: what a learner of
 // that family makes of such parameters on so many past data sets, and last on another one that is like them.
 func learners(tb testing.TB, family string, r *rand.Rand, past int) (*cmbo.Space, []func(x []float64) float64) {
@@ -106,7 +109,7 @@ func TestNumbersAndChoices(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
 	of := *cmbo.Coordinates
 	defer func() { *cmbo.Coordinates = of }()
-	all := compared(t, "", []string{"boosting", "network", "machine"}, *choicesProblems, 1e-6, func(family string, seed uint64) (regrets [2]float64) {
+	all := compared(t, "", learnerFamilies, *choicesProblems, 1e-6, func(family string, seed uint64) (regrets [2]float64) {
 		s, fs := learners(t, family, rng.Stream(seed, t.Name()+family), 0)
 		h := pastProblem{space: s, target: fs[0], noise: *choicesNoise}
 		for arm := range regrets {
@@ -128,14 +131,11 @@ func TestNumbersAndChoices(t *testing.T) {
 func TestNumbersAndChoicesWithAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	all := compared(t, "", []string{"boosting", "network", "machine"}, *choicesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+	all := compared(t, "", learnerFamilies, *choicesProblems, 1e-4, func(family string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name()+family)
 		s, fs := learners(t, family, r, 4)
 		h := problemIn(t, r, s, fs, *choicesNoise)
-		for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(t, h.space, h.tasks))}, h.against(t, *choicesRival, seed)} {
-			regrets[arm] = h.regret(t, seed, *choicesBudget, func(int, *cmbo.Optimizer) {}, opts...)
-		}
-		return regrets
+		return h.beside(t, *choicesRival, seed, *choicesBudget)
 	})
 	if mean, _ := stat.MeanVariance(all); *choicesRival == "none" {
 		assert.Less(t, mean, -0.1)

@@ -121,6 +121,14 @@ func (h *pastProblem) against(tb testing.TB, other string, seed uint64) []cmbo.O
 	return []cmbo.Option{cmbo.WithPrior(learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(other, ",")...)))}
 }
 
+// beside returns the regrets of a run of the default and of one that it is compared with: see against.
+func (h *pastProblem) beside(tb testing.TB, other string, seed uint64, budget int) (regrets [2]float64) {
+	for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(tb, h.space, h.tasks))}, h.against(tb, other, seed)} {
+		regrets[arm] = h.regret(tb, seed, budget, func(int, *cmbo.Optimizer) {}, opts...)
+	}
+	return regrets
+}
+
 // hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with noise.
 func hillsOf(tb testing.TB, family string, seed uint64) pastProblem {
 	r := rng.Stream(seed, "TestOwnLengthsOfRuns"+family)

@@ -3,7 +3,6 @@ package cmbo_test
 import (
 	"flag"
 	"math"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -35,10 +34,7 @@ func TestRecommendedWithoutAList(t *testing.T) {
 		for seed := range uint64(*recommendedProblems) {
 			r := rng.Stream(seed, t.Name()+family)
 			h := slopesOf(t, r, family, seed, 2, *recommendedNoise)
-			if family == "waves" {
-				h = wavesOf(t, r, seed, *recommendedNoise)
-			}
-			opts := h.against(t, "none", seed)
+			var opts []cmbo.Option
 			if *recommendedPast {
 				opts = append(opts, cmbo.WithPrior(learn(t, h.space, h.tasks)))
 			}
@@ -47,17 +43,19 @@ func TestRecommendedWithoutAList(t *testing.T) {
 			rec, err := o.Recommend(ctx)
 			require.NoError(t, err)
 			regret := math.Log10(max(-h.target(rec.X), 1e-4))
-			for i := range rules {
-				var at []float64
-				most := math.Inf(-1)
-				for _, ob := range o.Observations() {
-					mean, _, err := o.Predict(ob.X)
-					require.NoError(t, err)
-					if v := []float64{ob.Y, (ob.Y + mean) / 2, mean}[i]; v > most {
-						at, most = ob.X, v
+			var at [3][]float64
+			most := [3]float64{math.Inf(-1), math.Inf(-1), math.Inf(-1)}
+			for _, ob := range o.Observations() {
+				mean, _, err := o.Predict(ob.X)
+				require.NoError(t, err)
+				for i, v := range [3]float64{ob.Y, (ob.Y + mean) / 2, mean} {
+					if v > most[i] {
+						at[i], most[i] = ob.X, v
 					}
 				}
-				ends[i] = append(ends[i], regret-math.Log10(max(-h.target(at), 1e-4)))
+			}
+			for i, x := range at {
+				ends[i] = append(ends[i], regret-math.Log10(max(-h.target(x), 1e-4)))
 			}
 		}
 		for i, rule := range rules {
@@ -73,24 +71,4 @@ func TestRecommendedWithoutAList(t *testing.T) {
 	if mean, _ := stat.MeanVariance(all[0]); *recommendedNoise > 0 {
 		assert.Less(t, mean, -0.1)
 	}
-}
-
-// wavesOf returns the problem of that number of what is steep on one side, with waves so short that rows do not show them.
-func wavesOf(tb testing.TB, r *rand.Rand, seed uint64, noise float64) pastProblem {
-	dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
-	fs := slopesTo("lopsided", r, dim, past+1)
-	for i, f := range fs {
-		phase := make([]float64, dim)
-		for j := range phase {
-			phase[j] = 2 * math.Pi * r.Float64()
-		}
-		fs[i] = func(x []float64) float64 {
-			v := f(x)
-			for j, u := range x {
-				v += 0.05 * (math.Sin(45*u+phase[j]) - 1) / math.Sqrt(float64(dim))
-			}
-			return v
-		}
-	}
-	return problemOf(tb, r, dim, fs, noise)
 }

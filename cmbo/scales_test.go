@@ -7,7 +7,6 @@ import (
 
 	"github.com/stretchr/testify/assert"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -27,7 +26,7 @@ var (
 func TestTasksOfOtherScales(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	all := compared(t, "", slopeFamilies, *scalesProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+	all := compared(t, "", slopeFamilies, *scalesProblems, 1e-4, func(family string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name()+family)
 		h := slopesOf(t, r, family, seed, 2, 0)
 		target := r.NormFloat64()
@@ -37,10 +36,7 @@ func TestTasksOfOtherScales(t *testing.T) {
 				h.tasks[i].Y[j] *= by
 			}
 		}
-		for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(t, h.space, h.tasks))}, h.against(t, *scalesOther, seed)} {
-			regrets[arm] = h.regret(t, seed, *scalesBudget, func(int, *cmbo.Optimizer) {}, opts...)
-		}
-		return regrets
+		return h.beside(t, *scalesOther, seed, *scalesBudget)
 	})
 	_, noRival := baseline.Find(*scalesOther)
 	if mean, _ := stat.MeanVariance(all); noRival != nil && *scalesApart >= 1 {

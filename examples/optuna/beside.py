@@ -76,17 +76,17 @@ class Problem:
 def run(problem: Problem, sampler: optuna.samplers.BaseSampler, evaluations: list[int], noise: float, seed: int, use) -> list[float]:
     """The regrets after so many evaluations."""
     study, errors = optuna.create_study(study_name=f"{problem.family} {seed}", sampler=sampler, direction="maximize"), random.Random(seed)
-    best, out, values = -math.inf, [], {}
+    best, out = -math.inf, []
     for n in range(1, max(evaluations) + 1):
         trial = study.ask(problem.space)
         if problem.fails(trial.params):
             study.tell(trial, state=TrialState.FAIL)
         else:
-            trial.set_user_attr("load", problem.load(trial.params))
-            values[trial.number] = problem.value(trial.params)
-            study.tell(trial, values[trial.number] + noise * errors.gauss(0, 1))
-            if problem.family != "border" or problem.load(trial.params) <= 0:
-                best = max(best, values[trial.number])
+            load, value = problem.load(trial.params), problem.value(trial.params)
+            trial.set_user_attr("load", load)
+            study.tell(trial, value + noise * errors.gauss(0, 1))
+            if problem.family != "border" or load <= 0:
+                best = max(best, value)
         if n in evaluations:
             out.append(-(problem.value(use(study)) if noise else best))
     return out
@@ -127,10 +127,11 @@ def compare(args: argparse.Namespace, url: str) -> None:
         with urllib.request.urlopen(f"{url}/v1/studies/{run}/diagnostics") as answer:
             return dict(zip(sorted(study.trials[0].distributions), json.load(answer)["recommendation"]["x"]))
 
-    if args.noise and set(args.families) & {"choices", "border", "failures"}:
-        raise SystemExit("with noise: --families ellipsoid Ackley Levy")
     def row(name: str, cells) -> None:
         print(f"{name:32}" + "".join(f"{cell:>22}" for cell in cells), flush=True)
+
+    if args.noise and set(args.families) & {"choices", "border", "failures"}:
+        raise SystemExit("with noise: --families ellipsoid Ackley Levy")
 
     row(f"regret over that of {args.rival}", (f"after {n}" for n in args.evaluations))
     everything = []
