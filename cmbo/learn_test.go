@@ -262,3 +262,33 @@ func TestLearnOfNearlyEqualPoints(t *testing.T) {
 		require.Len(t, drive(t, newOptimizer(t, cube, cmbo.WithPrior(p), cmbo.WithCandidateCounts(32, 8)), func(x []float64) float64 { return x[0] }, 2), 2)
 	}
 }
+
+// TestLearnsOneFunctionOfAllTasks: what all past tasks have in common to the last digit, as a model's size, which follows
+// from two parameters, is learned and predicted.
+func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
+	t.Parallel()
+	space, err := cmbo.NewSpace(cmbo.Int("depth", 1, 12), cmbo.Float("width", 0, 1))
+	require.NoError(t, err)
+	size := func(x []float64) float64 { return x[0] * x[1] }
+	var tasks []cmbo.Task
+	for i := range 20 {
+		x, err := space.Sample(30, uint64(1+i))
+		require.NoError(t, err)
+		task := cmbo.Task{ID: fmt.Sprint(i), X: x}
+		for _, x := range x {
+			task.Y = append(task.Y, size(x))
+		}
+		tasks = append(tasks, task)
+	}
+	o, err := cmbo.New(space, cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(40))))
+	require.NoError(t, err)
+	for _, x := range [][]float64{{2, 0.3}, {9, 0.8}, {5, 0.1}} {
+		require.NoError(t, o.Observe(x, size(x)))
+	}
+	for _, x := range [][]float64{{11, 0.9}, {4, 0.7}, {7, 0.5}} {
+		m, sd, err := o.Predict(x)
+		require.NoError(t, err)
+		require.InDelta(t, size(x), m, 0.5)
+		require.Less(t, sd, 2.0)
+	}
+}

@@ -258,20 +258,31 @@ func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*ca
 func (g *grid) expectMaximize(
 	ctx context.Context, tasks []*carried, start Moments, shrink float64, steps, workers int,
 ) (Moments, []float64, error) {
-	size := g.len()
-	m := Moments{Mean: slices.Clone(start.Mean), Cov: linalg.NewSym(size, nil)}
-	m.Cov.Copy(start.Cov)
 	points := 0 // of tasks that are not concentrated, whose dual form would take more
 	for _, t := range tasks {
 		if t.x != nil {
 			points += t.len()
 		}
 	}
-	f, maximize := primal, g.maximize
-	if points > dualFrom*size {
-		f, maximize = dual, g.maximizeDual
+	if points > dualFrom*g.len() {
+		m, logs, err := g.maximized(ctx, g.newSums(tasks, workers, dual), start, shrink, steps)
+		// The sums of the dual form have terms of one over the noise variance. Where tasks are one smooth function, what
+		// rounding leaves of its small variances is below 0 and grows from step to step. Less noise is for EM.
+		if g.base.NoiseVariance < leastNoise || !errors.As(err, new(*linalg.NotPositiveDefiniteError)) {
+			return m, logs, err
+		}
 	}
-	sums := g.newSums(tasks, workers, f)
+	return g.maximized(ctx, g.newSums(tasks, workers, primal), start, shrink, steps)
+}
+
+// maximized makes steps of EM with sums of tasks.
+func (g *grid) maximized(ctx context.Context, sums *sums, start Moments, shrink float64, steps int) (Moments, []float64, error) {
+	m := Moments{Mean: slices.Clone(start.Mean), Cov: linalg.NewSym(g.len(), nil)}
+	m.Cov.Copy(start.Cov)
+	maximize := g.maximize
+	if sums.parts[0].form == dual {
+		maximize = g.maximizeDual
+	}
 	var logs []float64
 	for range steps {
 		all, err := sums.at(ctx, m)
@@ -279,7 +290,7 @@ func (g *grid) expectMaximize(
 			return m, logs, err
 		}
 		logs = append(logs, all.log)
-		maximize(&m, all.s, all.u, float64(len(tasks)), shrink)
+		maximize(&m, all.s, all.u, float64(len(sums.tasks)), shrink)
 	}
 	return m, logs, nil
 }
