@@ -347,7 +347,7 @@ func TestDefaultScoresMoments(t *testing.T) {
 	}
 }
 
-// Where a past without a list shows nothing but noise a run begins with the initial design of one without a past.
+// Where a past shows nothing but noise a run begins with the initial design of one without a past.
 func TestDesignBesideAPastOfNoise(t *testing.T) {
 	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
 	require.NoError(t, err)
@@ -362,7 +362,7 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 		for i := range 4 {
 			task := Task{ID: fmt.Sprint(i), X: rows}
 			if past == "noise of few rows" {
-				task.X = rows[:19]
+				task.X = rows[:39]
 			}
 			for _, x := range task.X {
 				y := r.NormFloat64()
@@ -382,7 +382,7 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 		space *Space
 		opts  []Option
 		want  int
-	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise of few rows", box, nil, 0}, {"noise", list, nil, 0}, {"noise", box, []Option{WithInitial(2)}, 2}} {
+	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise of few rows", box, nil, 0}, {"bowls", list, nil, 0}, {"noise", list, nil, defaultInitial}, {"noise", box, []Option{WithInitial(2)}, 2}} {
 		o, err := New(c.space, append(c.opts, WithPrior(priors[c.past]))...)
 		require.NoError(t, err)
 		require.Equal(t, c.want, o.config.initial, c)

@@ -58,7 +58,7 @@ var ViewShares = &viewShares
 func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 	c, err := newRunConfig(opts)
 	if err == nil {
-		err = c.fill(false)
+		err = c.fill()
 	}
 	if err != nil {
 		return nil, err

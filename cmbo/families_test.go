@@ -103,7 +103,7 @@ var families = []struct {
 		}
 		return several(familyTasks, one), one()
 	}},
-	{"noise: the past's values have nothing to do with its points", 2.5, func(r *rand.Rand) ([]surface, surface) {
+	{"noise: the past's values have nothing to do with its points", 1.5, func(r *rand.Rand) ([]surface, surface) {
 		any := func() surface { return func(float64, float64) float64 { return r.NormFloat64() } }
 		return several(familyTasks, any), peak(0.2+0.6*r.Float64(), 0.2+0.6*r.Float64(), 0.25)
 	}},
@@ -182,64 +182,68 @@ func TestFamilies(t *testing.T) {
 		learning = append(learning, cmbo.WithIndexPoints(100)) // nearly all of the time goes into Learn
 	}
 	said, wrong := map[cmbo.Verdict]int{}, map[cmbo.Verdict]int{}
+	ran := 0
 	for _, f := range families {
-		var with, without, once float64
-		verdicts := map[cmbo.Verdict]int{}
-		for seed := range *familyProblems {
-			r := rand.New(rand.NewPCG(uint64(seed), 7))
-			past, target := f.make(r)
-			var tasks []cmbo.Task
-			for i, p := range past {
-				k := cmbo.Task{ID: fmt.Sprint(i)}
-				for _, j := range r.Perm(len(familyGrid))[:50] {
-					x := familyGrid[j]
-					k.X, k.Y = append(k.X, x), append(k.Y, p(x[0], x[1])+0.01*r.NormFloat64())
+		t.Run(strings.SplitN(f.name, ":", 2)[0], func(t *testing.T) {
+			ran++
+			var with, without, once float64
+			verdicts := map[cmbo.Verdict]int{}
+			for seed := range *familyProblems {
+				r := rand.New(rand.NewPCG(uint64(seed), 7))
+				past, target := f.make(r)
+				var tasks []cmbo.Task
+				for i, p := range past {
+					k := cmbo.Task{ID: fmt.Sprint(i)}
+					for _, j := range r.Perm(len(familyGrid))[:50] {
+						x := familyGrid[j]
+						k.X, k.Y = append(k.X, x), append(k.Y, p(x[0], x[1])+0.01*r.NormFloat64())
+					}
+					tasks = append(tasks, k)
 				}
-				tasks = append(tasks, k)
-			}
-			y := make([]float64, len(familyGrid))
-			for i, x := range familyGrid {
-				y[i] = target(x[0], x[1]) + 0.005*r.NormFloat64()
-			}
-			prior, err := cmbo.Learn(ctx, space, tasks, learning...)
-			require.NoError(t, err)
-			// Each problem has an initial design of its own: one may lie next to a family's peaks.
-			own := cmbo.WithSeed(uint64(seed))
-			opt, err := cmbo.New(space, cmbo.WithPrior(prior), own)
-			require.NoError(t, err)
-			a, first := regretArea(t, opt, y)
-			with += a
-			transfer, err := opt.Transfer(ctx)
-			require.NoError(t, err)
-			verdicts[transfer.Verdict]++
-			opt, err = cmbo.New(space, own)
-			require.NoError(t, err)
-			b, _ := regretArea(t, opt, y)
-			without += b
-			if *familyProblems >= 10 {
+				y := make([]float64, len(familyGrid))
+				for i, x := range familyGrid {
+					y[i] = target(x[0], x[1]) + 0.005*r.NormFloat64()
+				}
+				prior, err := cmbo.Learn(ctx, space, tasks, learning...)
+				require.NoError(t, err)
+				// Each problem has an initial design of its own: one may lie next to a family's peaks.
+				own := cmbo.WithSeed(uint64(seed))
+				opt, err := cmbo.New(space, cmbo.WithPrior(prior), own)
+				require.NoError(t, err)
+				a, first := regretArea(t, opt, y)
+				with += a
+				transfer, err := opt.Transfer(ctx)
+				require.NoError(t, err)
+				verdicts[transfer.Verdict]++
 				opt, err = cmbo.New(space, own)
 				require.NoError(t, err)
-				require.NoError(t, opt.Enqueue(first))
-				c, _ := regretArea(t, opt, y)
-				once += c
-			}
-			if v := transfer.Verdict; !strings.HasPrefix(f.name, "valley") {
-				said[v]++
-				if v == cmbo.TransferMisleads && clearly*a < b || v == cmbo.TransferHelps && a > clearly*b {
-					wrong[v]++
+				b, _ := regretArea(t, opt, y)
+				without += b
+				if *familyProblems >= 10 {
+					opt, err = cmbo.New(space, own)
+					require.NoError(t, err)
+					require.NoError(t, opt.Enqueue(first))
+					c, _ := regretArea(t, opt, y)
+					once += c
+				}
+				if v := transfer.Verdict; !strings.HasPrefix(f.name, "valley") {
+					said[v]++
+					if v == cmbo.TransferMisleads && clearly*a < b || v == cmbo.TransferHelps && a > clearly*b {
+						wrong[v]++
+					}
 				}
 			}
-		}
-		alone := ""
-		if once > 0 {
-			alone = fmt.Sprintf(" (%.2f with its first point alone)", once/without)
-		}
-		t.Logf("%.2f%s %s; %v", with/without, alone, f.name, verdicts)
-		assert.Less(t, with/without, f.bound, f.name)
+			alone := ""
+			if once > 0 {
+				alone = fmt.Sprintf(" (%.2f with its first point alone)", once/without)
+			}
+			t.Logf("%.2f%s %s; %v", with/without, alone, f.name, verdicts)
+			assert.Less(t, with/without, f.bound, f.name)
+		})
 	}
 	t.Logf("verdicts %v, of them false %v", said, wrong)
 	for _, v := range []cmbo.Verdict{cmbo.TransferMisleads, cmbo.TransferHelps} {
-		require.NotZero(t, said[v])
+		require.True(t, said[v] > 0 || ran < len(families), v)
 		assert.LessOrEqual(t, float64(wrong[v]), 0.1*float64(said[v]), v)
 	}
 }

@@ -74,7 +74,7 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	}
 	c, err := newRunConfig(opts)
 	if err == nil {
-		err = c.fill(space.Finite())
+		err = c.fill()
 	}
 	if err != nil {
 		return nil, err
@@ -82,9 +82,8 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	return newOptimizer(space, c)
 }
 
-// fill checks the options against the prior and the surrogate, and fills in what none of them gave, with a list of candidates or
-// without.
-func (c *runConfig) fill(list bool) error {
+// fill checks the options against the prior and the surrogate, and fills in what none of them gave.
+func (c *runConfig) fill() error {
 	if p := c.prior; p != nil {
 		if c.minimize && !p.config.minimize {
 			return fmt.Errorf("%w: it was learned from tasks that maximise", ErrPriorMismatch)
@@ -111,7 +110,7 @@ func (c *runConfig) fill(list bool) error {
 	if err := cmp.Or(c.checkSpelling(), c.checkCost()); err != nil {
 		return err
 	}
-	if !c.has(optInitial) && c.surrogate == nil && (c.prior == nil || !list && learned(c.prior, (*hierarchy.Model).SaysNothing)) {
+	if !c.has(optInitial) && c.surrogate == nil && (c.prior == nil || learned(c.prior, (*hierarchy.Model).SaysNothing)) {
 		c.initial = defaultInitial
 	}
 	c.given = nil

@@ -67,8 +67,7 @@ func WithNoiseVariance(v float64) Option {
 
 // WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol sequence until n
 // points have been observed or asked and not cancelled. The default is 0 with a prior or a surrogate and 5 without, and with
-// a prior whose tasks, of twenty values or more, show nothing but noise, [LearnReport] Noise of .9 or more, where candidates
-// are not a list.
+// a prior whose tasks, of forty values or more and 150 in all, show nothing but noise: [LearnReport] Noise is .9 or more.
 func WithInitial(n int) Option {
 	return option{id: optInitial, run: func(c *runConfig) error {
 		c.initial = n

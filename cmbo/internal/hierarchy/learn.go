@@ -148,8 +148,10 @@ func (m *Model) NoiseShare() float64 {
 }
 
 // SaysNothing reports whether noise is all that the tasks show, as values beside the wrong points do: a base process may have
-// .95 of its variance for that. Tasks of fewer rows often look so by chance (TestFewRowsLookLikeNoise of cmbo).
-func (m *Model) SaysNothing() bool { return m.NoiseShare() >= 0.9 && m.values >= 20*len(m.tasks) }
+// .95 of its variance for that. Tasks of fewer rows look so by chance, rough ones often (TestFewRowsLookLikeNoise of cmbo).
+func (m *Model) SaysNothing() bool {
+	return m.NoiseShare() >= 0.9 && m.values >= max(150, 40*len(m.tasks))
+}
 
 // Total returns the number of tasks that the population was learned from, which may be more than it knows.
 func (m *Model) Total() int64 { return m.total }
