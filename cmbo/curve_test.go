@@ -844,6 +844,85 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 	require.True(t, some, "one that was stopped goes on")
 }
 
+// TestRefitAsRowsChange: without a prior hyperparameters are those of the rows that count, also where as many others were
+// fitted to before: the estimate of an evaluation that goes on gives way to the next one. A restored run takes the same.
+func TestRefitAsRowsChange(t *testing.T) {
+	line, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	o := newOptimizer(t, line, cmbo.WithCheckpoints(), cmbo.WithInitial(6))
+	report := func(trial cmbo.Trial, step int) (y float64) {
+		y = math.Sin(12*trial.X[0]) + 0.03*float64(10-step)*math.Cos(50*trial.X[0])
+		_, err := o.Report(ctx, trial.ID, step, y)
+		require.NoError(t, err)
+		return y
+	}
+	parameters := func(o *cmbo.Optimizer) []float64 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Cancel(trial.ID))
+		step, ok := o.LastStep()
+		require.True(t, ok)
+		return step.Parameters
+	}
+	var seen [][]float64
+	check := func() {
+		t.Helper()
+		back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
+		require.NoError(t, err)
+		got := parameters(o)
+		require.Equal(t, got, parameters(back), "restored before the fit")
+		back, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)))
+		require.NoError(t, err)
+		require.Equal(t, got, parameters(back), "restored after it")
+		rows, err := o.Task("rows")
+		require.NoError(t, err)
+		plain := newOptimizer(t, line, cmbo.WithInitial(0))
+		for i, x := range rows.X {
+			if v := rows.NoiseVariance[i]; v > 0 {
+				require.NoError(t, plain.Observe(x, rows.Y[i], cmbo.WithNoise(v)))
+			} else {
+				require.NoError(t, plain.Observe(x, rows.Y[i]))
+			}
+		}
+		require.Equal(t, parameters(plain), got, "%d rows", len(rows.Y))
+		seen = append(seen, got)
+	}
+	first, err := o.AskN(ctx, 9)
+	require.NoError(t, err)
+	for i, trial := range first {
+		y := report(trial, 1)
+		if i < 6 {
+			for step := 2; step <= 10; step++ {
+				y = report(trial, step)
+			}
+			require.NoError(t, o.Tell(trial.ID, y))
+		} else {
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+		}
+	}
+	check()
+	for step := 4; step <= 9; step += 5 {
+		for _, paused := range first[6:] {
+			require.NoError(t, o.Enqueue(paused.X))
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NotZero(t, trial.Resumes)
+			report(trial, step)
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+		}
+		check()
+	}
+	require.NoError(t, o.Enqueue(first[7].X))
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	check()
+	require.NoError(t, o.Cancel(trial.ID))
+	check()
+	require.Len(t, seen, 5)
+	require.NotEqual(t, seen[0], seen[1], "of as many rows")
+	require.Equal(t, seen[2], seen[4], "of the same rows")
+}
+
 // TestTransferCountsTold: what a stopped trial lets expect is no value told.
 func TestTransferCountsTold(t *testing.T) {
 	line, err := cmbo.UnitCube(1)

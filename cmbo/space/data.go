@@ -26,7 +26,8 @@ type Data struct {
 	Seen *linalg.Dense
 	// Step numbers the proposals: what is asked for now becomes trial Step.
 	Step int
-	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of observations. It must not be changed.
+	// Fitted holds what a cmbo.Refitter has reported in this run, by the number of observations, as long as the first so many
+	// are the same: an estimate may come and go. It must not be changed.
 	Fitted map[int][]float64
 	// Estimated says which values are estimates, each with its noise variance, of where
 	// evaluations that were stopped would have ended; nil for none of them.

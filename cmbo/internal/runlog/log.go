@@ -118,8 +118,9 @@ type Log struct {
 	Used         map[string]int // by row: how many reasons there are not to propose it
 	paused       map[string]int // by row: the trial whose evaluation can go on
 	Queue        [][]float64    // points that are proposed next
-	// Fitted holds parameters by the number of observations they belong to.
-	Fitted map[int][]float64
+	// Fitted holds parameters by how many of the first rows of Learned they were fitted to, as long as these are the first.
+	Fitted  map[int][]float64
+	changed int // events up to the last by which an estimate came to count, or to count no more
 }
 
 // NewLog returns an empty log of a run over s whose evaluations have further outputs, in the order of their names.
@@ -139,7 +140,7 @@ func (h *Log) Apply(e Event) {
 	case EventAsked:
 		h.Trials = append(h.Trials, Trial{Index: e.Index, X: e.X, State: e.State, Resumes: h.paused[points.Key(e.X)]})
 		h.Seen = append(h.Seen, e.X)
-		h.Used[points.Key(e.X)]++
+		h.use(e.X, 1)
 		if len(h.Queue) > 0 { // as long as there is a queue, nothing else is proposed
 			h.Queue = h.Queue[1:]
 		}
@@ -157,14 +158,16 @@ func (h *Log) Apply(e Event) {
 		h.Failures++
 	case EventCancelled:
 		t.Status = Cancelled
-		h.Used[points.Key(e.X)]--
+		h.use(e.X, -1)
 	case EventObserved:
 		h.Observations = append(h.Observations, Observation{e.X, e.Y, e.Noise, 0, e.Outputs})
 		h.answers = append(h.answers, e)
 		h.Seen = append(h.Seen, e.X)
-		h.Used[points.Key(e.X)]++
+		h.use(e.X, 1)
 	case EventFitted:
-		h.Fitted[e.Count] = e.Params
+		if e.Saw == 0 || e.Saw >= h.changed { // else it may be fitted to rows that were others meanwhile
+			h.Fitted[e.Count] = e.Params
+		}
 	case EventEnqueued:
 		h.Queue = append(h.Queue, e.X)
 	case EventReported:
@@ -174,13 +177,33 @@ func (h *Log) Apply(e Event) {
 		h.answers = append(h.answers, e)
 		if e.Paused {
 			h.paused[points.Key(e.X)] = e.Trial
-			h.Used[points.Key(e.X)]--
 			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, e.X) })
+			h.use(e.X, -1)
 		}
 		if e.Noise > 0 {
 			h.Estimates = append(h.Estimates, Estimate{Observation{e.X, e.Y, e.Noise, e.Trial, nil}, len(h.Observations), e.Paused})
 		}
 	}
+}
+
+// use counts one more reason not to propose a point, or one less. With the first, or without any, an estimate of the point
+// begins or ceases to count, and what was fitted to it, or to rows after it, is forgotten: as many rows may be others then.
+func (h *Log) use(x []float64, more int) {
+	key := points.Key(x)
+	was := h.Proposable(key)
+	h.Used[key] += more
+	i := slices.IndexFunc(h.Estimates, func(o Estimate) bool { return o.paused && slices.Equal(o.X, x) })
+	if i < 0 || h.Proposable(key) == was {
+		return
+	}
+	same := h.Estimates[i].After
+	for _, o := range h.Estimates[:i] {
+		if !o.paused || h.Proposable(points.Key(o.X)) {
+			same++
+		}
+	}
+	maps.DeleteFunc(h.Fitted, func(count int, _ []float64) bool { return count > same })
+	h.changed = len(h.Events)
 }
 
 // Shown returns what an evaluation has shown, before it was stopped and went on too.

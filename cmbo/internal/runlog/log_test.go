@@ -33,10 +33,12 @@ func TestLog(t *testing.T) {
 		declared := outputs[:k/2*2]
 		for range 10 {
 			h, stored := NewLog(s, declared...), NewLog(s, declared...)
+			fits := make(map[int]fit)
 			for range 30 {
 				e := draw(rng, h, rows)
 				before := h.Clone()
 				h.Apply(e)
+				checkFits(t, h, fits)
 				assert.Equal(t, replay(s, declared, before.Events), before, "the clone")
 				checkLog(t, h)
 
@@ -54,6 +56,93 @@ func TestLog(t *testing.T) {
 			}
 		}
 	}
+}
+
+// What was fitted is known as long as the rows it was fitted to are the first, of which estimates come and go.
+func TestFitsOfRows(t *testing.T) {
+	rng := testutil.RNG(t)
+	s, err := space.UnitCube(1)
+	require.NoError(t, err)
+	forgotten, unseen := 0, 0
+	for range 20 {
+		h, fits := NewLog(s), make(map[int]fit)
+		for range 60 {
+			open, e := h.Pending(), Event{Index: -1}
+			if len(open) > 0 {
+				e.Trial = open[rng.IntN(len(open))]
+			}
+			switch what := rng.IntN(20); {
+			case what < 8:
+				e = Event{Kind: EventFitted, Saw: len(h.Events) - rng.IntN(min(4, len(h.Events)+1)), Params: []float64{rng.Float64()}}
+				e.Count = countOf(rng, h, e)
+			case what < 10 || e.Trial == 0:
+				e.Kind, e.Trial, e.X = EventAsked, len(h.Trials)+1, []float64{float64(rng.IntN(5)) / 8}
+			case what < 13:
+				e.Kind = EventCancelled
+			case what == 13:
+				e.Kind, e.Y = EventTold, 1
+			default:
+				e.Kind, e.Y, e.Noise, e.Paused = EventStopped, 1, 0.5, true
+			}
+			before := len(h.Fitted)
+			h.Apply(e)
+			checkFits(t, h, fits)
+			forgotten += max(before-len(h.Fitted), 0)
+			if _, known := h.Fitted[e.Count]; e.Kind == EventFitted && !known {
+				unseen++
+			}
+		}
+	}
+	require.Greater(t, forgotten, 50)
+	require.Greater(t, unseen, 5)
+}
+
+// countOf returns a number of rows that an event may have been fitted to.
+func countOf(rng *rand.Rand, h *Log, e Event) int {
+	c := h.Clone()
+	c.Apply(e)
+	rows, _ := c.Before(len(h.Events)).Learned()
+	return rng.IntN(len(rows) + 1)
+}
+
+// A fit is parameters and the rows they were fitted to.
+type fit struct {
+	params []float64
+	rows   []Observation
+}
+
+// checkFits checks that parameters are known as long as the rows they were fitted to are the first, and updates those of
+// the events before the last. A fit made while an estimate came to count, or to count no more, need not be known.
+func checkFits(t *testing.T, h *Log, fits map[int]fit) {
+	t.Helper()
+	last := len(h.Events) - 1
+	begins := func(all, with []Observation) bool {
+		return len(all) >= len(with) && (len(with) == 0 || assert.ObjectsAreEqual(with, all[:len(with)]))
+	}
+	rows, _ := h.Learned()
+	maps.DeleteFunc(fits, func(_ int, f fit) bool { return !begins(rows, f.rows) })
+	if e := h.Events[last]; e.Kind == EventFitted {
+		quiet, of := true, h.Before(last)
+		was, _ := of.Learned()
+		f := fit{e.Params, was[:e.Count]}
+		for k := e.Saw; e.Saw > 0 && k < last; k++ {
+			is, _ := replay(h.space, h.outputs, h.Events[:k+1]).Learned()
+			was, _ := replay(h.space, h.outputs, h.Events[:k]).Learned()
+			more := slices.Contains([]EventKind{EventTold, EventObserved, EventStopped}, h.Events[k].Kind)
+			quiet = quiet && begins(is, was) && (more || len(is) == len(was))
+		}
+		if quiet {
+			fits[e.Count] = f
+		} else if known := h.Fitted[e.Count]; slices.Equal(known, e.Params) {
+			require.True(t, begins(rows, f.rows))
+			fits[e.Count] = f
+		}
+	}
+	want := make(map[int][]float64)
+	for count, f := range fits {
+		want[count] = f.params
+	}
+	require.Equal(t, want, h.Fitted)
 }
 
 // A report takes no longer for those before it, of which a curve may have many thousands.
@@ -181,8 +270,8 @@ func draw(rng *rand.Rand, h *Log, rows [][]float64) Event {
 		}
 		e.Saw = rng.IntN(len(h.Events) + 1)
 	case EventFitted:
-		e.Count, e.Params = rng.IntN(3), []float64{rng.NormFloat64(), 2}
-		e.Saw = rng.IntN(len(h.Events) + 1)
+		e.Saw, e.Params = rng.IntN(len(h.Events)+1), []float64{rng.NormFloat64(), 2}
+		e.Count = countOf(rng, h, e)
 	case EventObserved, EventEnqueued:
 		e.X = rows[i]
 	}
@@ -237,7 +326,6 @@ func checkLog(t *testing.T, h *Log) {
 	t.Helper()
 	asked := make(map[int][]float64) // points of the trials
 	used := make(map[[2]float64]int)
-	fitted := make(map[int][]float64)
 	curves := make(map[int]space.Curve)
 	var learned []Observation // and estimates
 	var estimated []bool
@@ -301,8 +389,6 @@ func checkLog(t *testing.T, h *Log) {
 			failures++
 			delete(paused, [2]float64(asked[e.Trial]))
 			labelled, labels, ours, ends = append(labelled, asked[e.Trial]), append(labels, hierarchy.Failed), append(ours, 1), append(ends, hierarchy.Failed)
-		case EventFitted:
-			fitted[e.Count] = e.Params
 		}
 	}
 	for i, tr := range h.Trials {
@@ -324,7 +410,6 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, started, h.Started())
 	assert.Equal(t, open, h.Pending())
 	assert.Equal(t, failures, h.Failures)
-	assert.Equal(t, fitted, h.Fitted)
 	assert.Equal(t, seen, h.Seen)
 	assert.True(t, slices.EqualFunc(queue(h.Events), h.Queue, slices.Equal), "the queue")
 	unproposable := maps.Clone(h.Used)
