@@ -113,6 +113,7 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 // unless the evaluation is resumed. TellStopped fails, changing nothing, as Report does, with [ErrOutput], and with
 // [ErrStep] if the trial has reported nothing: see [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
+	grown := false
 	_, err := withModel(ctx, o, func() (struct{}, error) {
 		d := o.draft()
 		if err := cmp.Or(ctx.Err(), checkOpen(d.h, id)); err != nil {
@@ -141,8 +142,14 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs)
 		if says && a.law.Known() {
 			e.Y, e.Noise = o.config.estimate(a.law.Law, v)
 		}
-		return struct{}{}, o.close(id, e)
+		return struct{}{}, o.with(id, func() (runlog.Event, error) {
+			grown = len(o.h.Trials[id-1].Curve.Steps) > n
+			return e, refuseUnless(!grown, "an estimate by the beginning of a curve")
+		})
 	})
+	if grown { // by a Report meanwhile, which says more
+		return o.TellStopped(ctx, id, outputs...)
+	}
 	return err
 }
 

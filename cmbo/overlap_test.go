@@ -231,3 +231,59 @@ func TestResumedMeanwhile(t *testing.T) {
 	require.Equal(t, opt.Open()[0], third)
 	require.Zero(t, third.Resumes)
 }
+
+// TestReportDuringStop: what a trial reports while its stop is worked out counts for what is expected of its end, as if
+// it had been reported before.
+func TestReportDuringStop(t *testing.T) {
+	line, err := cmbo.UnitCube(1)
+	require.NoError(t, err)
+	estimate := func(overlap bool) cmbo.Task {
+		model := &paused{}
+		o := newOptimizer(t, line, cmbo.WithSurrogate(model))
+		report := func(id, step int, y float64) {
+			_, err := o.Report(ctx, id, step, y)
+			require.NoError(t, err)
+		}
+		ask := func() cmbo.Trial {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			return trial
+		}
+		for i := range 8 {
+			trial, end := ask(), float64(i)
+			for step := 1; step <= 3; step++ {
+				report(trial.ID, step, end+0.001*float64(i*step%3))
+			}
+			require.NoError(t, o.Tell(trial.ID, end))
+		}
+		trial := ask()
+		report(trial.ID, 1, 1)
+		require.NoError(t, o.Observe([]float64{0.9}, 3)) // so that the model has to be asked again
+		if !overlap {
+			report(trial.ID, 2, 6.5)
+			require.NoError(t, o.TellStopped(ctx, trial.ID))
+		} else {
+			model.begun, model.on = make(chan struct{}), make(chan struct{})
+			stopped, reported := make(chan error), make(chan error)
+			go func() { stopped <- o.TellStopped(ctx, trial.ID) }()
+			<-model.begun
+			go func() {
+				_, err := o.Report(ctx, trial.ID, 2, 6.5)
+				reported <- err
+			}()
+			require.Eventually(t, func() bool {
+				return bytes.Contains(snapshot(t, o), []byte(`"step":2,"y":6.5`))
+			}, 10*time.Second, time.Millisecond)
+			model.begun = nil // the one that waits is let on
+			close(model.on)
+			require.NoError(t, <-stopped)
+			require.NoError(t, <-reported)
+		}
+		task, err := o.Task("rows")
+		require.NoError(t, err)
+		return task
+	}
+	want := estimate(false)
+	require.InDelta(t, 6.5, want.Y[len(want.Y)-1], 0.01)
+	require.Equal(t, want, estimate(true))
+}
