@@ -285,7 +285,8 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		if t.Outputs == nil {
 			t.Outputs = make(map[string]Transfer)
 		}
-		of := Transfer{Values: len(f.scale.Z)}
+		_, told := o.h.EncodedOutput(m.output.Name)
+		of := Transfer{Values: len(told)}
 		if ok {
 			of = m.model.transfer(f.scale.Z, nil)
 		}

@@ -40,6 +40,24 @@ func transferOf(t testing.TB, o *cmbo.Optimizer) cmbo.Transfer {
 	return tr
 }
 
+// TestTransferCountsEqualOutputs: values of an output count although they have no scale as long as all are equal, those of
+// failures too.
+func TestTransferCountsEqualOutputs(t *testing.T) {
+	square, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	o := newOptimizer(t, square, cmbo.WithOutput("seconds", cmbo.AtMost(5)))
+	for i, seconds := range []float64{3, 3, 3, 4} {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		if i == 1 {
+			require.NoError(t, o.TellFailed(trial.ID, cmbo.Outputs{"seconds": seconds}))
+		} else {
+			require.NoError(t, o.Tell(trial.ID, float64(i), cmbo.Outputs{"seconds": seconds}))
+		}
+		require.Equal(t, i+1, transferOf(t, o).Outputs["seconds"].Values)
+	}
+}
+
 // The shares are the weights.
 func TestTransferShares(t *testing.T) {
 	space, _ := grid(t, 9)

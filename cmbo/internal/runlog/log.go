@@ -112,7 +112,7 @@ type Log struct {
 	Trials       []Trial // trial ID - 1
 	Observations []Observation
 	Estimates    []Estimate     // of trials that were stopped
-	answers      []Event        // told, failed, observed, stopped, each with its point
+	answers      []Event        // told, failed, observed, stopped for good, each with its point
 	Failures     int            // among the answers
 	Seen         [][]float64    // every point asked or observed
 	Used         map[string]int // by row: how many reasons there are not to propose it
@@ -174,8 +174,9 @@ func (h *Log) Apply(e Event) {
 		t.Curve.Steps, t.Curve.Values = append(t.Curve.Steps, e.Step), append(t.Curve.Values, e.Y)
 	case EventStopped:
 		t.Status, t.Outputs = Stopped, e.Outputs
-		h.answers = append(h.answers, e)
-		if e.Paused {
+		if !e.Paused {
+			h.answers = append(h.answers, e)
+		} else {
 			h.paused[points.Key(e.X)] = e.Trial
 			h.Estimates = slices.DeleteFunc(slices.Clone(h.Estimates), func(o Estimate) bool { return o.paused && slices.Equal(o.X, e.X) })
 			h.use(e.X, -1)
@@ -353,7 +354,7 @@ func (h *Log) Stalled(minimize bool) int {
 		switch {
 		case brought && value == best:
 			stalled = 0
-		case e.Trial > 0 && !e.Paused:
+		case e.Trial > 0:
 			stalled++
 		}
 	}
@@ -369,7 +370,7 @@ func (h *Log) Encoded(observations []Observation) *linalg.Dense {
 	return h.space.EncodeAll(rows)
 }
 
-// EncodedLabels returns the points evaluated in the unit cube, and their labels.
+// EncodedLabels returns the points of the evaluations that Ended counts in the unit cube, and their labels.
 func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
 	rows := make([][]float64, len(h.answers))
 	for i, e := range h.answers {
@@ -382,7 +383,7 @@ func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
 	return h.space.EncodeAll(rows), z
 }
 
-// Ended returns the number of evaluations that succeeded or failed.
+// Ended returns the number of evaluations that succeeded or failed, observed ones and those stopped for good too.
 func (h *Log) Ended() int { return len(h.answers) }
 
 // EncodedPending returns the points of the open trials in the unit cube.

@@ -358,10 +358,10 @@ func checkLog(t *testing.T, h *Log) {
 			c := curves[e.Trial]
 			curves[e.Trial] = space.Curve{Steps: append(c.Steps, e.Step), Values: append(c.Values, e.Y)}
 		case EventStopped:
-			labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Succeeded)
-			ends, ours = append(ends, hierarchy.Failed), append(ours, 1)
-			if e.Paused {
-				ours[len(ours)-1] = 0
+			if !e.Paused {
+				labelled, labels = append(labelled, asked[e.Trial]), append(labels, hierarchy.Succeeded)
+				ends, ours = append(ends, hierarchy.Failed), append(ours, 1)
+			} else {
 				x := [2]float64(asked[e.Trial])
 				paused[x], waiting[e.Trial] = e.Trial, true
 				used[x]--
@@ -424,6 +424,7 @@ func checkLog(t *testing.T, h *Log) {
 	x, z := h.EncodedLabels()
 	assert.Equal(t, h.space.EncodeAll(labelled), x)
 	assert.Equal(t, labels, z)
+	assert.Equal(t, len(labels), h.Ended())
 	if len(values) == 0 {
 		assert.Equal(t, -1, h.Best(false))
 		proposed := 0
@@ -451,7 +452,7 @@ func bestOf(h *Log, values []float64, sign float64) int {
 	return best
 }
 
-// stalled returns the number of proposals, those of which ours is 1, which none that can go on is, among the labels after
+// stalled returns the number of proposals, those of which ours is 1, among the labels after
 // that of the best value, among all if there is none; if none holds the limit, the best of all.
 func stalled(h *Log, values, labels []float64, ours []int, sign float64) int {
 	best, n := bestOf(h, values, sign), 0
