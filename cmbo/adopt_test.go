@@ -90,9 +90,9 @@ func TestPriorAdopt(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, 3*18, a.Rows)
 		require.Equal(t, minimize, same.Minimizes())
-		was, err := p.learned.TaskMeans(t.Context(), p.learned.Grid())
+		was, err := p.learned.TaskMeans(t.Context(), p.learned.Grid(), 0)
 		require.NoError(t, err)
-		is, err := same.learned.TaskMeans(t.Context(), p.learned.Grid())
+		is, err := same.learned.TaskMeans(t.Context(), p.learned.Grid(), 0)
 		require.NoError(t, err)
 		for i := range was {
 			require.InDeltaSlice(t, was[i], is[i], 1e-6)

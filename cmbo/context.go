@@ -64,11 +64,11 @@ func (r Relation) String() string {
 // leaving tasks out does not show that they are of use. It is worked out once, of at most 200 tasks K on I points of
 // the index set in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
-	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned.Model) })
+	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned.Model, 0) })
 }
 
-func relationOf(ctx context.Context, m *hierarchy.Model) (Relation, error) {
-	r, err := m.Likeness(ctx)
+func relationOf(ctx context.Context, m *hierarchy.Model, workers int) (Relation, error) {
+	r, err := m.Likeness(ctx, workers)
 	if err != nil || r == nil {
 		return Relation{}, gp.Marked(ctx, err)
 	}

@@ -2,12 +2,17 @@ package cmbo_test
 
 import (
 	"bytes"
+	"context"
 	"math"
+	"runtime"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -93,6 +98,63 @@ func TestContextOfNoUse(t *testing.T) {
 	require.Equal(t, []float64{x, sa}, []float64{y, sb})
 	require.Contains(t, transferOf(t, b).String(), "no descriptor is shown to be of use")
 	require.Nil(t, transferOf(t, a).Relation)
+}
+
+// TestRelationCancelled: a call that is cancelled on its way ends there and leaves nothing behind, so that the next one
+// works out what descriptors are worth.
+func TestRelationCancelled(t *testing.T) {
+	space, tasks := videos(t, 24, false)
+	want, err := learn(t, space, tasks, cmbo.WithIndexPoints(64)).Relation(ctx)
+	require.NoError(t, err)
+	prior := learn(t, space, tasks, cmbo.WithIndexPoints(64))
+	looks := 0
+	got, err := prior.Relation(testutil.Countdown(0))
+	for ; err != nil; looks++ {
+		require.ErrorIs(t, err, context.Canceled)
+		require.Zero(t, got)
+		got, err = prior.Relation(testutil.Countdown(looks + 1))
+	}
+	require.Equal(t, want, got)
+	require.Greater(t, looks, len(tasks)+2*3, "before each task and each length of both descriptors")
+	got, err = prior.Relation(testutil.Countdown(1))
+	require.NoError(t, err)
+	require.Equal(t, want, got, "is kept")
+}
+
+// crowded notes how many goroutines there are while it is evaluated.
+type crowded struct {
+	foreign
+	most *atomic.Int64
+}
+
+func (w crowded) Eval(x, y []float64) float64 {
+	for n, m := int64(runtime.NumGoroutine()), w.most.Load(); n > m && !w.most.CompareAndSwap(m, n); {
+		m = w.most.Load()
+	}
+	return w.foreign.Eval(x, y)
+}
+
+func (w crowded) WithParams(t []float64) (kernel.Kernel, error) {
+	return crowded{foreign{math.Exp(t[0])}, w.most}, nil
+}
+
+// TestParallelismIsTheRuns: a run works out what descriptors say on as many goroutines as it may have, not as Learn had.
+func TestParallelismIsTheRuns(t *testing.T) {
+	defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(4))
+	space, tasks := videos(t, 12, false)
+	for _, n := range []int{1, 3} {
+		w := crowded{foreign{0.5}, new(atomic.Int64)}
+		prior := learn(t, space, tasks, cmbo.WithIndexPoints(20), cmbo.WithKernel(w), cmbo.WithParallelism(4-n))
+		w.most.Store(0)
+		before := int64(runtime.NumGoroutine())
+		newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": 500}), cmbo.WithParallelism(n))
+		if n == 1 {
+			require.Equal(t, before, w.most.Load())
+		} else {
+			require.Greater(t, w.most.Load(), before)
+			require.LessOrEqual(t, w.most.Load(), before+int64(n))
+		}
+	}
 }
 
 // Descriptors of another kind, of no task, or that cannot be are refused with their names.

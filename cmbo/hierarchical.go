@@ -86,7 +86,7 @@ func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
 }
 
 func (p *hierarchicalPrior) surrogate(c *runConfig, list bool) (Surrogate, error) {
-	m, err := p.At(context.Background(), c.context)
+	m, err := p.At(context.Background(), c.context, c.parallelism)
 	if err != nil {
 		return nil, gp.Marked(context.Background(), err)
 	}
@@ -170,7 +170,7 @@ func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids [
 	for _, t := range r.Model.Tasks() {
 		ids = append(ids, t.ID)
 	}
-	means, err = r.Model.TaskMeans(ctx, x)
+	means, err = r.Model.TaskMeans(ctx, x, r.Workers)
 	return ids, means, gp.Marked(ctx, err)
 }
 

@@ -222,7 +222,7 @@ func (t *trainingSet) finish(ctx context.Context, m *hierarchy.Model) (p *Prior,
 	for i, v := range t.told {
 		p.told[i].y, p.told[i].noise, p.told[i].curves = v.y, v.noise, v.curves
 	}
-	if err := m.Inflate(ctx); err != nil {
+	if err := m.Inflate(ctx, t.config.parallelism); err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
 	if p.success, err = t.learnSuccess(ctx); err != nil {

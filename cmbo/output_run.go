@@ -88,7 +88,7 @@ func (m *outputModel) begin(ctx context.Context, c *runConfig, s *Space, list bo
 		m.model = consulted{plainRun{gp.NewPlain(coordinates(s), c.kernel, math.NaN(), scale, nil, exact(s), c.seed)}}
 		return nil
 	}
-	past, err := m.past.model.At(ctx, c.context)
+	past, err := m.past.model.At(ctx, c.context, c.parallelism)
 	if err != nil {
 		return gp.Marked(ctx, err)
 	}

@@ -271,7 +271,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		}
 	}
 	if o.config.context != nil {
-		r, err := o.config.prior.Relation(ctx)
+		r, err := relationOf(ctx, o.config.prior.learned.Model, o.config.parallelism)
 		if err != nil {
 			return t, err
 		}
@@ -296,7 +296,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		if p := o.config.prior; m.past == nil && p != nil {
 			of.others = p.Outputs()
 		} else if p != nil && o.config.context != nil {
-			r, err := relationOf(ctx, m.past.model)
+			r, err := relationOf(ctx, m.past.model, o.config.parallelism)
 			if err != nil {
 				return t, err
 			}

@@ -399,8 +399,7 @@ func (e *estep) posteriorMean(c *carried, m Moments, mean float64) ([]float64, e
 }
 
 // posteriorMeans returns the means on the grid that tasks leave of the population's, by task.
-func (m *Model) posteriorMeans(ctx context.Context, tasks []Task) ([][]float64, error) {
-	workers := m.settings.Workers
+func (m *Model) posteriorMeans(ctx context.Context, tasks []Task, workers int) ([][]float64, error) {
 	means, memory := make([][]float64, len(tasks)), make([]estep, parallel.Workers(workers, len(tasks)))
 	return means, parallel.For(ctx, workers, len(tasks), func(w, i int) error {
 		on, err := m.grid.carryTask(&tasks[i])

@@ -27,13 +27,13 @@ const (
 // squares, 1 at least. By that the lower ends of intervals are lower, while the upper ones stay, as not all runs are
 // too sure; and the inflation is that of the intervals which hold nine in ten then, 1 at least. It takes a run of 20
 // values for each of 64 tasks at most.
-func (m *Model) Inflate(ctx context.Context) error {
+func (m *Model) Inflate(ctx context.Context, workers int) error {
 	if m.near == 0 {
 		return nil
 	}
 	tasks := sample(m.tasks, inflationTasks, m.settings.Seed, "inflation")
 	parts := make([][]lowValue, len(tasks))
-	if err := parallel.For(ctx, m.settings.Workers, len(tasks), func(_, i int) (err error) {
+	if err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
 		if parts[i], err = m.lowValues(ctx, &tasks[i]); err != nil {
 			return ctx.Err() // values out of all proportion, whose intervals say nothing
 		}

@@ -53,7 +53,7 @@ func TestInflation(t *testing.T) {
 	for _, rough := range []float64{0, 0.5} {
 		tasks := hills(24, rough)
 		m := learn(t, tasks, uniform(rng.Stream(12, "grid"), 60, 2), o)
-		require.NoError(t, m.Inflate(ctx))
+		require.NoError(t, m.Inflate(ctx, 0))
 		at[rough] = m
 		var product, square float64
 		var errs []float64
@@ -214,7 +214,7 @@ func TestInflateInSmallUnits(t *testing.T) {
 			tasks[i].Scale *= unit
 		}
 		m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 40, 2), s)
-		require.NoError(t, m.Inflate(ctx))
+		require.NoError(t, m.Inflate(ctx, 0))
 		require.Greater(t, m.depth, 1.1)
 		if want == 0 {
 			want = m.depth

@@ -27,7 +27,7 @@ type Model struct {
 	inflation float64   // of the deviations of predictions of low values: see Inflate
 	depth     float64   // how many times as far below the knee they lie as they are predicted: likewise
 	raised    []float64 // how far below the knee values lie that were raised, in rising order, nil for none: see Ends
-	settings  Settings  // that it was learned with
+	settings  Settings  // that it was learned with, but for Workers, of which each call has its own
 	related   *related  // what descriptors say, nil where tasks have none
 	moved     *moved    // the population for a target of descriptors, nil where they say nothing
 }
@@ -35,6 +35,7 @@ type Model struct {
 // newModel returns a model of total tasks, all of them or a sample, without grid and population.
 func newModel(tasks []Task, total int64, s *Settings) *Model {
 	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, depth: 1, settings: *s}
+	m.settings.Workers = 0
 	some := 0.0
 	for _, t := range tasks {
 		if len(t.Context) > 0 {
@@ -81,7 +82,7 @@ func learnOn(ctx context.Context, tasks []Task, g *grid, o *Settings) (*Model, e
 	if m.pop, _, err = g.expectMaximize(ctx, on, g.prior(), o.Shrink, o.Steps, o.Workers); err != nil {
 		return nil, fmt.Errorf("population of %d tasks: %w", len(tasks), err)
 	}
-	if err := m.drawToSharedMean(ctx, on); err != nil {
+	if err := m.drawToSharedMean(ctx, on, o.Workers); err != nil {
 		return nil, err
 	}
 	m.set(g, m.pop)
@@ -105,17 +106,17 @@ func sample(tasks []Task, n int, seed uint64, label string) []Task {
 }
 
 // TaskMeans returns what each task's values leave of the mean of the population at the rows
-// of x, by task. It takes what a step of EM takes without the G³.
-func (m *Model) TaskMeans(ctx context.Context, x *linalg.Dense) ([][]float64, error) {
+// of x, by task, on so many goroutines at most. It takes what a step of EM takes without the G³.
+func (m *Model) TaskMeans(ctx context.Context, x *linalg.Dense, workers int) ([][]float64, error) {
 	at, err := m.grid.locate(x, new(linalg.Dense))
 	if err != nil {
 		return nil, err
 	}
-	means, err := m.posteriorMeans(ctx, m.tasks)
+	means, err := m.posteriorMeans(ctx, m.tasks, workers)
 	if err != nil {
 		return nil, err
 	}
-	return means, parallel.For(ctx, m.settings.Workers, len(means), func(_, i int) error {
+	return means, parallel.For(ctx, workers, len(means), func(_, i int) error {
 		f, err := m.grid.surface(means[i])
 		if err != nil {
 			return err

@@ -333,9 +333,12 @@ func TestTaskMeans(t *testing.T) {
 	r := rng.Stream(24, t.Name())
 	tasks := makeTasks(24, 4, 6, 2, 0, 1)
 	z := uniform(r, 10, 2)
-	m := learn(t, tasks, z, testSettings(2))
+	settings := testSettings(2)
+	settings.Workers = 3
+	m := learn(t, tasks, z, settings)
+	require.Zero(t, m.Settings().Workers, "which were Learn's")
 	x := join(uniform(r, 3, 2), z)
-	means, err := m.TaskMeans(ctx, x)
+	means, err := m.TaskMeans(ctx, x, 2)
 	require.NoError(t, err)
 	require.Len(t, means, len(tasks))
 	for i, task := range tasks {

@@ -78,7 +78,7 @@ func (r *Run) see(ctx context.Context, x *linalg.Dense, y, given []float64, by f
 	if known == len(y) && r.weighed {
 		return nil
 	}
-	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.specific, r.workers)
+	more, err := r.Model.points(ctx, r.pts, x, known, len(y), r.specific, r.Workers)
 	if err != nil {
 		return err
 	}
@@ -252,7 +252,7 @@ func (e *exactly) insert(l, total float64, logs [][2]float64) {
 func (r *Run) evidenceAt(ctx context.Context, l float64) (logs [][2]float64, total float64, err error) {
 	r.rescale(math.Exp(l))
 	logs = make([][2]float64, len(r.all))
-	if err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
+	if err := parallel.For(ctx, r.Workers, len(r.all), func(_, i int) error {
 		k := r.all[i]
 		err := k.grow(r.pts, r.z, r.centre())
 		logs[i] = r.evidenceOf(k, l)
@@ -332,7 +332,7 @@ func (r *Run) weigh(ctx context.Context) error {
 		lo, hi = r.exact.at[0], r.exact.at[len(r.exact.at)-1]
 	}
 	nodes := r.affine.nodes(lo, hi, len(r.z), r.s.Reversed)
-	err := parallel.For(ctx, r.workers, len(r.all), func(_, i int) error {
+	err := parallel.For(ctx, r.Workers, len(r.all), func(_, i int) error {
 		k := r.all[i]
 		err := k.grow(r.pts, r.z, r.centre())
 		own := nodes

@@ -89,12 +89,12 @@ func (r *Run) each(ctx context.Context, x *linalg.Dense, ks []weighted, do func(
 	blocks := r.workspaces(at)
 	r.layOut(&r.panels, r.pts)
 	r.layOut(&r.ahead, r.pending)
-	memory := make([]tile, parallel.Workers(r.workers, len(blocks)))
+	memory := make([]tile, parallel.Workers(r.Workers, len(blocks)))
 	if len(r.pending) > 0 {
-		err = parallel.For(ctx, r.workers, len(ks), func(_, i int) error { return r.addPending(ks[i].member) })
+		err = parallel.For(ctx, r.Workers, len(ks), func(_, i int) error { return r.addPending(ks[i].member) })
 	}
 	if err == nil {
-		err = parallel.For(ctx, r.workers, len(blocks), func(w, b int) error {
+		err = parallel.For(ctx, r.Workers, len(blocks), func(w, b int) error {
 			f, t := blocks[b], &memory[w]
 			ps := r.told(f, ks, &r.panels, t)
 			if len(r.pending) > 0 {

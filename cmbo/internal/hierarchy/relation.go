@@ -101,36 +101,41 @@ const (
 )
 
 // related are the relations of tasks some of which have descriptors, nil where they say nothing, found when first
-// asked for.
+// asked for by a call that does not fail.
 type related struct {
-	once         sync.Once
+	sync.Mutex
+	known        bool
 	shape, level *Likeness
-	err          error
 }
 
 // Likeness returns what the tasks' descriptors say, nil where they say nothing. It is found by leaving tasks out: with
 // A = (1 − ρ)·I + ρ·K and deviations D, a row a task, the others leave of task t the deviation (A⁻¹·D)_t/(A⁻¹)_tt.
 // Descriptors are added one by one as long as each is of use: see search. Of an output what they say of the tasks'
 // levels comes before what they say of shapes.
-func (m *Model) Likeness(ctx context.Context) (*Likeness, error) {
-	shape, level, err := m.relations(ctx)
+func (m *Model) Likeness(ctx context.Context, workers int) (*Likeness, error) {
+	shape, level, err := m.relations(ctx, workers)
 	if level != nil {
 		return level, err
 	}
 	return shape, err
 }
 
-func (m *Model) relations(ctx context.Context) (shape, level *Likeness, err error) {
+func (m *Model) relations(ctx context.Context, workers int) (shape, level *Likeness, err error) {
 	r := m.related
 	if r == nil {
 		return nil, nil, nil
 	}
-	r.once.Do(func() { r.shape, r.level, r.err = m.relate(context.WithoutCancel(ctx)) })
-	return r.shape, r.level, r.err
+	r.Lock()
+	defer r.Unlock()
+	if !r.known {
+		r.shape, r.level, err = m.relate(ctx, workers)
+		r.known = err == nil
+	}
+	return r.shape, r.level, err
 }
 
-func (m *Model) relate(ctx context.Context) (shape, level *Likeness, err error) {
-	r, tasks, err := m.gather(ctx)
+func (m *Model) relate(ctx context.Context, workers int) (shape, level *Likeness, err error) {
+	r, tasks, err := m.gather(ctx, workers)
 	if err != nil || len(tasks) < 3 {
 		return nil, nil, err
 	}
@@ -139,13 +144,13 @@ func (m *Model) relate(ctx context.Context) (shape, level *Likeness, err error) 
 		for i := range tasks {
 			m.affine.deviation(l.dev.Row(i), &tasks[i])
 		}
-		level = l.search()
+		level = l.search(ctx)
 	}
-	return r.search(), level, nil
+	return r.search(ctx), level, ctx.Err()
 }
 
 // gather returns the deviations and descriptors of the tasks that have any, or of a sample of them.
-func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err error) {
+func (m *Model) gather(ctx context.Context, workers int) (r *Likeness, tasks []Task, err error) {
 	r = &Likeness{of: make(map[string]*descriptor)}
 	for _, t := range m.tasks {
 		if len(t.Context) > 0 {
@@ -153,7 +158,7 @@ func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err erro
 		}
 	}
 	tasks = sample(tasks, relationTasks, m.settings.Seed, "relation")
-	means, err := m.posteriorMeans(ctx, tasks)
+	means, err := m.posteriorMeans(ctx, tasks, workers)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -184,8 +189,8 @@ func (m *Model) gather(ctx context.Context) (r *Likeness, tasks []Task, err erro
 
 // search finds the descriptors that are of use, with their lengths and ρ: those with the least sum of ln(1 + e²/s²)
 // over the tasks left out, e² being a task's squared error and s² the mean of the squared deviations, so that no task
-// that is unlike all others decides alone. They have to gain something in that.
-func (r *Likeness) search() *Likeness {
+// that is unlike all others decides alone. They have to gain something in that. Nothing is found once ctx is done.
+func (r *Likeness) search(ctx context.Context) *Likeness {
 	var squares linalg.Sym
 	squares.Gram(r.dev)
 	n := len(r.task)
@@ -209,6 +214,9 @@ func (r *Likeness) search() *Likeness {
 				continue
 			}
 			for _, length := range relationLengths {
+				if ctx.Err() != nil {
+					return nil
+				}
 				k := r.gram(base, candidate, length)
 				for _, rho := range relationRhos {
 					if scores := leftOut(k, rho, &squares, scale); sum(scores) < least {
@@ -346,11 +354,11 @@ func (r *Likeness) affineOf(p affinePrior, task map[string]any) affinePrior {
 
 // At returns the model for a new task of descriptors that CheckContext admits for tasks among
 // which the model's are: m itself where they say nothing.
-func (m *Model) At(ctx context.Context, task map[string]any) (*Model, error) {
+func (m *Model) At(ctx context.Context, task map[string]any, workers int) (*Model, error) {
 	if len(task) == 0 {
 		return m, nil
 	}
-	shape, level, err := m.relations(ctx)
+	shape, level, err := m.relations(ctx, workers)
 	speaks := func(r *Likeness) bool {
 		return r != nil && slices.ContainsFunc(r.Names, func(name string) bool { return task[name] != nil })
 	}

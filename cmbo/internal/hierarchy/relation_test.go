@@ -45,7 +45,7 @@ func TestMovedAgainstJoint(t *testing.T) {
 	settings.Neighbours = 3 // of the 5 points, so that others see more of a point than these carry
 	m := learn(t, described(9), uniform(r, 5, 2), settings)
 	target := map[string]any{"h": 37.5, "kind": "b"}
-	rel, _, err := m.relate(ctx)
+	rel, _, err := m.relate(ctx, 0)
 	require.NoError(t, err)
 	if rel == nil { // the formula is held whether the tasks are worth it or not
 		rel = relationOf(t, m, 0.6, "h", "kind")
@@ -135,7 +135,7 @@ func likeness(r *Likeness, name string, length float64, a, b any) (k float64) {
 // relationOf makes a relation of given descriptors, of lengths 1.
 func relationOf(t *testing.T, m *Model, rho float64, names ...string) *Likeness {
 	t.Helper()
-	r, _, err := m.gather(ctx)
+	r, _, err := m.gather(ctx, 0)
 	require.NoError(t, err)
 	base := linalg.NewSym(len(r.task), nil)
 	for i := range r.task {
@@ -213,9 +213,9 @@ func TestSearch(t *testing.T) {
 		}
 	}
 	m := learn(t, tasks, uniform(r, 25, 2), testSettings(2))
-	rel, _, err := m.gather(ctx)
+	rel, _, err := m.gather(ctx, 0)
 	require.NoError(t, err)
-	require.Same(t, rel, rel.search())
+	require.Same(t, rel, rel.search(ctx))
 	require.ElementsMatch(t, []string{"again", "kind"}, rel.Names)
 	require.Subset(t, relationLengths, rel.Lengths)
 	require.Contains(t, relationRhos, rel.Rho)
@@ -223,10 +223,10 @@ func TestSearch(t *testing.T) {
 	m = learn(t, described(40), uniform(r, 10, 2), testSettings(2))
 	said := 0
 	for range 25 {
-		dealt, _, err := m.gather(ctx)
+		dealt, _, err := m.gather(ctx, 0)
 		require.NoError(t, err)
 		r.Shuffle(len(dealt.task), func(i, j int) { dealt.task[i], dealt.task[j] = dealt.task[j], dealt.task[i] })
-		if dealt.search() != nil {
+		if dealt.search(ctx) != nil {
 			said++
 		}
 	}
@@ -239,7 +239,7 @@ func TestGather(t *testing.T) {
 	tasks := described(11)
 	tasks[2].Context, tasks[7].Context = nil, map[string]any{}
 	m := learn(t, tasks, uniform(rng.Stream(12, t.Name()), 8, 2), testSettings(2))
-	all, got, err := m.gather(ctx)
+	all, got, err := m.gather(ctx, 0)
 	require.NoError(t, err)
 	require.Len(t, got, 9)
 	require.Equal(t, []int{9, 7}, []int{len(all.of["h"].known), len(all.of["kind"].known)})
@@ -252,7 +252,7 @@ func TestGather(t *testing.T) {
 	require.Equal(t, 1.0, all.of["h"].place(v[8]+1))
 	stopped := 0
 	for n := range 200 {
-		r, _, err := m.gather(testutil.Countdown(n))
+		r, _, err := m.gather(testutil.Countdown(n), 0)
 		if err == nil {
 			require.Equal(t, all.dev, r.dev)
 			break
@@ -272,7 +272,7 @@ func TestFewTasks(t *testing.T) {
 			tasks[i].Shift, tasks[i].Scale = []float64{3, 3, -3}[i], 1
 			tasks[i].Context = map[string]any{"kind": []string{"a", "a", "b"}[i]}
 		}
-		_, level, err := learn(t, tasks, uniform(rng.Stream(13, t.Name()), 8, 2), outputSettings()).relations(ctx)
+		_, level, err := learn(t, tasks, uniform(rng.Stream(13, t.Name()), 8, 2), outputSettings()).relations(ctx, 0)
 		require.NoError(t, err)
 		require.Equal(t, n == 3, level != nil, n)
 	}
@@ -284,7 +284,7 @@ func TestRelationFinds(t *testing.T) {
 	r := rng.Stream(3, t.Name())
 	z := uniform(r, 25, 2)
 	tasks := described(40)
-	rel, err := learn(t, tasks, z, testSettings(2)).Likeness(ctx)
+	rel, err := learn(t, tasks, z, testSettings(2)).Likeness(ctx, 0)
 	require.NoError(t, err)
 	require.NotNil(t, rel)
 	require.ElementsMatch(t, []string{"h", "kind"}, rel.Names)
@@ -296,7 +296,7 @@ func TestRelationFinds(t *testing.T) {
 		for i, j := range r.Perm(len(tasks)) {
 			moved[i].Context = tasks[j].Context
 		}
-		rel, err := learn(t, moved, z, testSettings(2)).Likeness(ctx)
+		rel, err := learn(t, moved, z, testSettings(2)).Likeness(ctx, 0)
 		require.NoError(t, err)
 		if rel != nil {
 			said++
@@ -315,7 +315,7 @@ func TestAt(t *testing.T) {
 		tasks[i].Context = map[string]any{"noise": tasks[i].Context["noise"], "same": "x"}
 	}
 	m := learn(t, tasks, z, testSettings(2))
-	got, err := m.At(ctx, map[string]any{"noise": 0.3})
+	got, err := m.At(ctx, map[string]any{"noise": 0.3}, 0)
 	require.NoError(t, err)
 	require.Same(t, m, got)
 	for want, c := range map[string]map[string]any{
@@ -327,7 +327,7 @@ func TestAt(t *testing.T) {
 	}
 	bare := learn(t, makeTasks(3, 4, 8, 2, 0, 1), z, testSettings(2))
 	require.ErrorContains(t, bare.CheckContext(map[string]any{"noise": 0.3}), "the past tasks have no descriptors")
-	got, err = bare.At(ctx, nil)
+	got, err = bare.At(ctx, nil, 0)
 	require.NoError(t, err)
 	require.Same(t, bare, got)
 
@@ -338,7 +338,7 @@ func TestAt(t *testing.T) {
 		if h != "" {
 			c = map[string]any{h: 0.3}
 		}
-		got, err = useful.At(ctx, c)
+		got, err = useful.At(ctx, c, 0)
 		require.NoError(t, err)
 		require.Equal(t, same, useful == got, h)
 	}
@@ -352,9 +352,9 @@ func TestRelationStored(t *testing.T) {
 	back, err := Decode(&codec.Decoder{Buf: e.Buf, Ctx: ctx, Limits: codec.Limits{Tasks: 99, TaskRows: 99, TotalRows: 9999, Points: 999, Entries: 1 << 20}}, 2, m.settings)
 	require.NoError(t, err)
 	c := map[string]any{"h": 10.0, "kind": "a"}
-	a, err := m.At(ctx, c)
+	a, err := m.At(ctx, c, 0)
 	require.NoError(t, err)
-	b, err := back.At(ctx, c)
+	b, err := back.At(ctx, c, 0)
 	require.NoError(t, err)
 	require.NotNil(t, a.moved)
 	require.Equal(t, a.moved, b.moved)
@@ -397,15 +397,15 @@ func TestLevel(t *testing.T) {
 	r := rng.Stream(7, t.Name())
 	z := uniform(r, 25, 2)
 	m := learn(t, leveled(20, 1), z, outputSettings())
-	shape, level, err := m.relations(ctx)
+	shape, level, err := m.relations(ctx, 0)
 	require.NoError(t, err)
 	require.NotNil(t, shape)
 	require.Equal(t, []string{"h"}, level.Names)
 	require.Greater(t, level.Gain, 0.8)
-	rel, err := m.Likeness(ctx)
+	rel, err := m.Likeness(ctx, 0)
 	require.NoError(t, err)
 	require.Equal(t, level.Gain, rel.Gain)
-	_, level, err = learn(t, leveled(20, 1), z, testSettings(2)).relations(ctx)
+	_, level, err = learn(t, leveled(20, 1), z, testSettings(2)).relations(ctx, 0)
 	require.NoError(t, err)
 	require.Nil(t, level)
 	testutil.SkipShort(t, "it counts deals at random")
@@ -415,7 +415,7 @@ func TestLevel(t *testing.T) {
 		for i, j := range r.Perm(len(moved)) {
 			moved[i].Shift, moved[i].Scale, moved[j].Shift, moved[j].Scale = moved[j].Shift, moved[j].Scale, moved[i].Shift, moved[i].Scale
 		}
-		_, level, err := learn(t, moved, z, outputSettings()).relations(ctx)
+		_, level, err := learn(t, moved, z, outputSettings()).relations(ctx, 0)
 		require.NoError(t, err)
 		if level != nil {
 			said++
@@ -516,9 +516,8 @@ func TestLevelAndShape(t *testing.T) {
 		tasks[i].Context["h"] = float64(i)
 	}
 	m := learn(t, tasks, uniform(rng.Stream(9, t.Name()), 25, 2), outputSettings())
-	m.related.once.Do(func() {
-		m.related.shape, m.related.level = relationOf(t, m, 0.5, "kind"), relationOf(t, m, 0.5, "size")
-	})
+	m.related.shape, m.related.level = relationOf(t, m, 0.5, "kind"), relationOf(t, m, 0.5, "size")
+	m.related.known = true
 	m.related.level.dev = linalg.NewDense(20, 2, nil)
 	for i := range tasks {
 		m.affine.deviation(m.related.level.dev.Row(i), &m.tasks[i])
@@ -528,7 +527,7 @@ func TestLevelAndShape(t *testing.T) {
 		if name == "kind" {
 			c[name] = "a"
 		}
-		at, err := m.At(ctx, c)
+		at, err := m.At(ctx, c, 0)
 		require.NoError(t, err)
 		require.Equal(t, want, [2]bool{at.moved != nil, at.affine != m.affine}, name)
 		require.Equal(t, name == "h", at == m)
@@ -548,7 +547,7 @@ func TestLevelMovesTheRun(t *testing.T) {
 	m.affine.deviation(dev, &Task{Z: tasks[20].Z, Shift: -1e300})
 	assert.Equal(t, -maxRatio, dev[0])
 	for _, h := range []float64{5, 95} {
-		at, err := m.At(ctx, map[string]any{"h": h})
+		at, err := m.At(ctx, map[string]any{"h": h}, 0)
 		require.NoError(t, err)
 		r := NewRun(at, at.Settings(), math.NaN(), 1, nil, nil)
 		require.NoError(t, r.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, linalg.NewDense(0, 2, nil)))

@@ -20,7 +20,7 @@ import (
 type Run struct {
 	Model    *Model
 	s        Settings
-	workers  int
+	Workers  int        // goroutines, at most
 	noise    float64    // noise variance where none is given, in units of the tasks' values
 	learned  bool       // none was given for all, so that it may be the run's own
 	specific [2]process // to the target: beside its past, and what a run without one takes it for
@@ -59,7 +59,7 @@ type Run struct {
 // units of the tasks' scaled values; NaN stands for the one learned, or a hypothesis's own. Candidates of a space
 // without a list come in parts of so many rows. list are the points that the run may be bound to, nil for none.
 func NewRun(m *Model, s Settings, noise float64, workers int, parts []int, list *Candidates) *Run {
-	r := &Run{Model: m, s: s, noise: noise, workers: workers, parts: parts, kept: list}
+	r := &Run{Model: m, s: s, noise: noise, Workers: workers, parts: parts, kept: list}
 	if r.learned = math.IsNaN(noise); r.learned {
 		r.noise = m.grid.base.NoiseVariance
 	} else {
@@ -76,7 +76,7 @@ func (r *Run) another(s Settings) *Run {
 	if r.learned {
 		noise = math.NaN()
 	}
-	return NewRun(r.Model, s, noise, r.workers, nil, nil)
+	return NewRun(r.Model, s, noise, r.Workers, nil, nil)
 }
 
 // at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's,
@@ -93,13 +93,13 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 		if r.asked.Hold(x) {
 			return r.asked, nil
 		}
-		c, err := r.Model.Candidates(ctx, x, r.workers)
+		c, err := r.Model.Candidates(ctx, x, r.Workers)
 		if err == nil {
 			r.asked = c
 		}
 		return c, err
 	}
-	c, err := r.Model.candidates(ctx, x, r.workers, r.parts, r.kept)
+	c, err := r.Model.candidates(ctx, x, r.Workers, r.parts, r.kept)
 	if err == nil {
 		r.kept = c
 	}
@@ -109,7 +109,7 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 // Bind makes x the list. It is carried to the grid unless its points are those of the list already.
 func (r *Run) Bind(ctx context.Context, x *linalg.Dense) error {
 	if !r.kept.Hold(x) {
-		at, err := r.Model.Candidates(ctx, x, r.workers)
+		at, err := r.Model.Candidates(ctx, x, r.Workers)
 		if err != nil {
 			return err
 		}

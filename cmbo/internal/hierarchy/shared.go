@@ -23,17 +23,17 @@ import (
 
 // drawToSharedMean draws the population, which EM has learned of tasks that are carried to
 // the grid, or of some of them.
-func (m *Model) drawToSharedMean(ctx context.Context, on []*carried) (err error) {
+func (m *Model) drawToSharedMean(ctx context.Context, on []*carried, workers int) (err error) {
 	s := &m.settings
 	if s.PriorTasks == 0 {
 		return nil
 	}
 	if len(on) > s.BaseTasks {
-		if on, err = m.grid.carryTasks(ctx, sample(m.tasks, s.BaseTasks, s.Seed, "shared mean"), s.Workers); err != nil {
+		if on, err = m.grid.carryTasks(ctx, sample(m.tasks, s.BaseTasks, s.Seed, "shared mean"), workers); err != nil {
 			return err
 		}
 	}
-	shared, common, err := m.grid.sharedMean(ctx, on, s.Shares, s.Workers)
+	shared, common, err := m.grid.sharedMean(ctx, on, s.Shares, workers)
 	if err != nil {
 		return fmt.Errorf("mean of %d tasks: %w", len(on), err)
 	}
