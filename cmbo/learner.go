@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -11,7 +12,6 @@ import (
 	"math/bits"
 	"slices"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -32,9 +32,9 @@ var sampleTasks = hierarchy.DefaultSettings(1).GroupTasks
 // The first pass keeps a sample, drawn by the seed and the IDs, of at most 1,000 tasks with values and 1,000 of
 // failures alone. If these are all tasks, the prior is that of [Learn] given them in the order of their IDs, t10
 // before t2. Otherwise each further pass is one step of EM for the moments of the population. A pass may be divided
-// among learners ([Learner.Shard]): neither order nor division changes a bit of the prior. On I index points a
-// learner holds the sample and, in a later pass, 32 I² bytes, and up to 20 I² + 16 n² more while a task of n
-// observations is added. It serves one goroutine at a time.
+// among learners ([Learner.Shard]): neither order nor division changes a bit of the prior. Tasks of one ID beside the
+// sample count as two. On I index points a learner holds the sample and, in a later pass, 32 I² bytes, and up to 20 I² +
+// 16 n² more while a task of n observations is added. It serves one goroutine at a time.
 type Learner struct {
 	config *learnConfig
 	space  *Space
@@ -69,8 +69,9 @@ func (l *Learner) made() error {
 	return refuseUnless(l != nil && l.space != nil, "a nil or zero Learner; use NewLearner")
 }
 
-// Add adds a task, which is copied. It fails as Learn does of it and those kept, and with [ErrTask] for an ID of these.
-// Equal IDs of tasks that were not kept are not noticed. In a later pass it fails with [ErrNumerical] if what the task adds
+// Add adds a task, which is copied. It fails as Learn does of the task alone, and of those kept if it becomes one, as
+// with [ErrTask] for an ID of theirs: of more tasks than are kept that depends on the order, while LearnFrom holds those
+// kept in the end against each other. In a later pass it fails with [ErrNumerical] if what the task adds
 // is beyond the range of the sums or its covariance is singular; the learner can go on without the task, which every learner
 // that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²) in the others.
 func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
@@ -136,8 +137,8 @@ func (s *sums) again(of *hierarchy.Pass) *sums {
 }
 
 // Merge adds the tasks of o, which stays as it is. It fails with [ErrLearners] if o is of
-// another space, other options, another pass or another past, and with [ErrTask] if both
-// have kept a task of the same ID, or tasks that exclude each other; l is then what it was.
+// another space, other options, another pass or another past, and with [ErrTask] if two
+// tasks kept of both have one ID or exclude each other; l is then what it was.
 func (l *Learner) Merge(o *Learner) error { return guard(func() error { return l.merge(o) }) }
 
 func (l *Learner) merge(o *Learner) error {
@@ -271,6 +272,9 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 
 // sample returns the tasks that were kept, in the order of their IDs.
 func (l *Learner) sample() (*trainingSet, error) {
+	if _, err := l.kept.words(); err != nil {
+		return nil, err
+	}
 	return l.config.trainingSet(l.space, l.kept.tasks())
 }
 
@@ -315,10 +319,8 @@ type census struct {
 }
 
 func (c *census) add(k *Task) {
-	var e codec.Encoder
-	encodeTask(&e, k)
 	one := census{tasks: 1, valued: int64(min(len(k.X), 1))}
-	h := sha256.Sum256(e.Buf)
+	h := sha256.Sum256(taskBytes(k))
 	for i := range one.sum {
 		one.sum[i] = binary.LittleEndian.Uint64(h[8*i:])
 	}
@@ -348,23 +350,28 @@ type keptTask struct {
 // keptLabel names the draws by which tasks are kept, which are those by which EM chooses tasks of a group.
 const keptLabel = "group"
 
+// compare orders tasks by their draws, and two of one ID, both of which learners may be given, by what they hold.
 func (a *keptTask) compare(b *keptTask) int {
-	return cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.task.ID, b.task.ID))
+	if c := cmp.Or(cmp.Compare(a.draw, b.draw), cmp.Compare(a.task.ID, b.task.ID)); c != 0 {
+		return c
+	}
+	return bytes.Compare(taskBytes(&a.task), taskBytes(&b.task))
 }
 
 // add keeps a task that space.CheckTasks returned if its draw is small enough.
 func (k *keptTasks) add(seed uint64, t Task) error {
 	one := keptTask{rng.Stream(seed, keptLabel+":"+t.ID).Uint64(), t}
-	list, other := &k.valued, &k.failing
+	list := &k.valued
 	if len(t.X) == 0 {
-		list, other = other, list
+		list = &k.failing
 	}
-	at, twice := one.search(*list)
-	if _, there := one.search(*other); twice || there {
-		return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), t.ID)
-	}
+	at, _ := slices.BinarySearchFunc(*list, &one, func(b keptTask, a *keptTask) int { return b.compare(a) })
 	if at >= sampleTasks {
 		return nil
+	}
+	same := func(b keptTask) bool { return b.task.ID == t.ID }
+	if k.known != nil && (slices.ContainsFunc(k.valued, same) || slices.ContainsFunc(k.failing, same)) {
+		return sameID(t.ID)
 	}
 	known := maps.Clone(k.known)
 	if err := known.take(&t); err != nil {
@@ -372,10 +379,14 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	}
 	k.known, one.task = known, cloneTask(t)
 	n := len(*list)
-	if *list = slices.Insert((*list)[:min(n, sampleTasks-1)], at, one); n == sampleTasks {
-		k.known = k.words()
+	if *list = slices.Insert((*list)[:min(n, sampleTasks-1)], at, one); n == sampleTasks && known != nil {
+		k.known, _ = k.words() // none excludes another
 	}
 	return nil
+}
+
+func sameID(id string) error {
+	return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), id)
 }
 
 // cloneTask returns t with all but its parameters copied.
@@ -392,44 +403,33 @@ func cloneTask(t Task) Task {
 	return t
 }
 
-func (a *keptTask) search(list []keptTask) (int, bool) {
-	return slices.BinarySearchFunc(list, a, func(b keptTask, a *keptTask) int { return b.compare(a) })
-}
-
 // merged returns the tasks that are kept of those of k and o.
 func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
-	ids, known := make(map[string]bool), maps.Clone(k.known)
-	for _, a := range slices.Concat(k.valued, k.failing) {
-		ids[a.task.ID] = true
-	}
-	for _, b := range slices.Concat(o.valued, o.failing) {
-		if ids[b.task.ID] {
-			return nil, space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), b.task.ID)
-		}
-		if err := known.take(&b.task); err != nil {
-			return nil, err
-		}
-	}
 	join := func(a, b []keptTask) []keptTask {
 		all := slices.Concat(a, b)
 		slices.SortFunc(all, func(a, b keptTask) int { return a.compare(&b) })
 		return slices.Clone(all[:min(len(all), sampleTasks)])
 	}
-	both := &keptTasks{join(k.valued, o.valued), join(k.failing, o.failing), known}
-	both.known = both.words()
-	return both, nil
+	both := &keptTasks{valued: join(k.valued, o.valued), failing: join(k.failing, o.failing)}
+	var err error
+	if k.known != nil {
+		both.known, err = both.words()
+	}
+	return both, err
 }
 
-// words returns the vocabulary of the tasks.
-func (k *keptTasks) words() vocabulary {
-	if k.known == nil {
-		return nil
+// words returns the vocabulary of the tasks. It fails if two of them have one ID or exclude each other.
+func (k *keptTasks) words() (vocabulary, error) {
+	known, tasks := make(vocabulary), k.tasks()
+	for i := range tasks {
+		if i > 0 && tasks[i].ID == tasks[i-1].ID {
+			return nil, sameID(tasks[i].ID)
+		}
+		if err := known.take(&tasks[i]); err != nil {
+			return nil, err
+		}
 	}
-	known := make(vocabulary)
-	for _, t := range k.tasks() {
-		_ = known.take(&t) // none excludes another
-	}
-	return known
+	return known, nil
 }
 
 // tasks returns them in the order of their IDs.
@@ -444,8 +444,10 @@ func (k *keptTasks) tasks() []Task {
 
 // LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass of a [Learner]; each
 // call gives all tasks, in any order: the order does not change the prior by a bit. An error that read yields ends
-// it, as does the first task that [Learner.Add] refuses. Tasks are added on as many goroutines as [WithParallelism]
-// allows, in one pass for up to 1,000 tasks with values, in five for more.
+// it, as does the first task that [Learner.Add] refuses by itself. Tasks of one ID, and others that exclude each other,
+// are found at the end of the first pass among those of the sample, which fail with [ErrTask] whatever the order, and
+// not beside them. Tasks are added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks
+// with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
 	return called(ctx, refuseUnless(read != nil, "a nil function to read tasks"), func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)
@@ -477,7 +479,7 @@ func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) er
 		return optionErrorf("a function to read tasks that returned nil")
 	}
 	if l.kept != nil {
-		l.kept.known = nil // which task is refused, if any, is to follow from the tasks, not from who adds them first
+		l.kept.known = nil // what is refused, if anything, is to follow from the tasks, not from who adds them first
 	}
 	workers := parallel.Workers(l.config.parallelism, batchTasks)
 	shards := make([]*Learner, workers)

@@ -41,7 +41,7 @@ func (l *Learner) encode(e *codec.Encoder) error {
 		tasks := l.kept.tasks()
 		e.Uint(uint64(len(tasks)))
 		for i := range tasks {
-			encodeTask(e, &tasks[i])
+			e.Raw(taskBytes(&tasks[i]))
 		}
 	}
 	e.Bool(l.sums != nil)
@@ -56,8 +56,9 @@ func (l *Learner) encode(e *codec.Encoder) error {
 	return nil
 }
 
-// encodeTask writes a task of the space: what a learner keeps of it, and tells it from others by.
-func encodeTask(e *codec.Encoder, t *Task) {
+// taskBytes encodes a task of the space: what a learner keeps of it, and tells it from others by.
+func taskBytes(t *Task) []byte {
+	e := new(codec.Encoder)
 	e.Text(t.ID)
 	encodeRows(e, t.X)
 	e.Floats(append([]float64(nil), t.Y...)) // nil for none, whatever the caller has
@@ -73,6 +74,7 @@ func encodeTask(e *codec.Encoder, t *Task) {
 	}
 	encodeCurves(e, t.Curves)
 	e.Context(t.Context)
+	return e.Buf
 }
 
 // digestOf names the candidates of a space.

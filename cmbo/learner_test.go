@@ -2,6 +2,7 @@ package cmbo_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -454,6 +455,110 @@ func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 		}
 	}
 	require.Greater(t, refused, 1)
+}
+
+// TestLearnFromHoldsTheSampleAgainstItself: of two tasks of one ID, alike or not, those that are in the sample are
+// refused, and others count as two, whatever the order and whoever adds them.
+func TestLearnFromHoldsTheSampleAgainstItself(t *testing.T) {
+	fewKept(t, 6)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := slices.DeleteFunc(past(27), func(k cmbo.Task) bool { return len(k.X) == 0 })[:24]
+	tasks = append(tasks, cmbo.Task{ID: "failure alone", Failed: [][]float64{{0.1, 0.1}}})
+	from := func(tasks []cmbo.Task, workers int) (*cmbo.Prior, error) {
+		return cmbo.LearnFrom(ctx, cube, each(tasks), append(small(), cmbo.WithParallelism(workers), cmbo.WithIndexPoints(6))...)
+	}
+	sample := func(tasks []cmbo.Task) (ids []string) {
+		p, err := from(tasks, 1)
+		require.NoError(t, err)
+		for _, k := range p.Tasks() {
+			ids = append(ids, k.ID)
+		}
+		return ids
+	}
+	kept := sample(tasks)
+	require.Len(t, kept, 7)
+	refused, halves := 0, 0
+	for i, k := range tasks {
+		if !slices.Contains(kept, k.ID) && i%9 > 0 {
+			continue
+		}
+		// The last of the sample is the one that goes when it has a place less.
+		old := cmbo.SetSampleTasks(5)
+		last := slices.Contains(kept, k.ID) && !slices.Contains(sample(tasks), k.ID)
+		cmbo.SetSampleTasks(old)
+		others := slices.Delete(slices.Clone(tasks), i, i+1)
+		for _, change := range []func(*cmbo.Task){
+			func(*cmbo.Task) {},
+			func(k *cmbo.Task) {
+				k.Failed, k.FailedOutputs = append(slices.Clone(k.Failed), []float64{0.5, 0.5}), nil
+			},
+			func(k *cmbo.Task) { *k = cmbo.Task{ID: k.ID, Failed: [][]float64{{0.5, 0.5}}} },
+		} {
+			other := k
+			change(&other)
+			want := ""
+			alone := (len(other.X) == 0) != (len(k.X) == 0) // in the sample beside the values
+			for _, order := range [][]cmbo.Task{
+				slices.Concat([]cmbo.Task{k, other}, others), slices.Concat([]cmbo.Task{other}, others, []cmbo.Task{k}),
+				slices.Concat(others[:12], []cmbo.Task{k}, others[12:], []cmbo.Task{other}), slices.Concat(others, []cmbo.Task{other, k}),
+			} {
+				for _, workers := range []int{1, 4} {
+					p, err := from(order, workers)
+					if slices.Contains(kept, k.ID) && (!last || alone) {
+						require.ErrorIs(t, err, cmbo.ErrTask)
+						require.ErrorContains(t, err, "two tasks have this ID")
+						require.ErrorContains(t, err, k.ID)
+						refused++
+						continue
+					}
+					require.NoError(t, err)
+					want = cmp.Or(want, digest(t, p))
+					require.Equal(t, want, digest(t, p))
+					if last {
+						halves++
+					}
+				}
+			}
+		}
+	}
+	require.Equal(t, 8*(3*6+1), refused) // the last of the values once
+	require.Equal(t, 8*2, halves)
+}
+
+// TestMergeHoldsTheSampleAgainstItself: two learners, read from what they wrote, that have kept tasks of one ID are
+// merged if they do not keep both.
+func TestMergeHoldsTheSampleAgainstItself(t *testing.T) {
+	fewKept(t, 3)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := past(7)[1:]
+	learner := func(tasks ...cmbo.Task) *cmbo.Learner {
+		l, err := cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, merged(t, newLearner(t, cube, small()...), tasks...))))
+		require.NoError(t, err)
+		return l
+	}
+	p, err := learner(tasks[:5]...).Prior(ctx)
+	require.NoError(t, err)
+	refused := 0
+	for i := range 5 {
+		others := slices.Delete(slices.Clone(tasks[:5]), i, i+1)
+		l, o := learner(tasks[i], others[0], others[1]), learner(tasks[i], others[2], others[3])
+		before := encoded(t, l)
+		if err := l.Merge(o); err != nil {
+			require.True(t, slices.ContainsFunc(p.Tasks(), func(k cmbo.Task) bool { return k.ID == tasks[i].ID }))
+			require.ErrorIs(t, err, cmbo.ErrTask)
+			require.ErrorContains(t, err, tasks[i].ID)
+			require.Equal(t, before, encoded(t, l))
+			refused++
+			continue
+		}
+		_, n := l.Pass()
+		require.EqualValues(t, 6, n)
+		_, err := l.Prior(ctx)
+		require.NoError(t, err)
+	}
+	require.Equal(t, 2, refused, "of three, the last of which has a place for one")
 }
 
 func mustTask(id string) cmbo.Task {
