@@ -26,7 +26,8 @@ import (
 // It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
 // [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
 // failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM. The fit of their
-// shared process takes 60 times O(n³) a task, from at most 200 tasks and 512 observations of each.
+// shared process takes about 60 times O(n³) a task, without a list of candidates up to twice as many, from at most 200 tasks
+// and 512 observations of each. Except with [Copula] at most 64 tasks are replayed, each by up to 20 values of a run.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

@@ -118,7 +118,11 @@ func (s *sums) add(l *Learner, k *Task) error {
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings back. It may be encoded. A
 // shard of a later pass has the moments, but not the sample: it only serves to add, to merge, and to be merged.
+// That of a nil or zero Learner is a zero one.
 func (l *Learner) Shard() *Learner {
+	if l.made() != nil {
+		return new(Learner)
+	}
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
 		s.kept = new(keptTasks)
@@ -222,7 +226,8 @@ func sameKernel(a, b kernel.Kernel) bool {
 
 // EndPass ends a pass and reports whether another one is worth its while. It fails with [ErrNoTasks] if no task has a value,
 // with [ErrTask] if a later pass has not seen the tasks of the first one, with [ErrOption], with [ErrNumerical], or with
-// ctx.Err(); the learner is then what it was. It takes the time of Learn for the sample, then O(I³).
+// ctx.Err(), which a later pass looks at once; the learner is then what it was. It takes the time of Learn for the
+// sample, and O(I³) in later passes.
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 	return called(ctx, l.made(), func() (bool, error) { return l.endPass(ctx) })
 }
@@ -240,8 +245,8 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 		l.pass, l.first, l.seen, l.sums = 1, l.seen, census{}, s
 		return s != nil, nil
 	}
-	if l.sums == nil {
-		return false, nil
+	if l.sums == nil || ctx.Err() != nil {
+		return false, ctx.Err()
 	}
 	if l.seen != l.first {
 		return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones",
@@ -259,7 +264,7 @@ func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
 func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	t, err := l.sample()
 	if err != nil || l.seen.valued <= int64(len(t.tasks)) {
-		return nil, err
+		return nil, cmp.Or(err, ctx.Err())
 	}
 	z, o := t.grid(), hierarchySettings(t.config, t.space)
 	mean, sd := hierarchy.CommonScale(t.tasks)
@@ -280,7 +285,7 @@ func (l *Learner) sample() (*trainingSet, error) {
 
 // Prior returns the prior of the passes that have ended: see [Learner]. Before the end of the first pass it is that
 // of the sample of the tasks added so far. It fails as EndPass does and changes nothing. It takes the time of Learn
-// for the sample; where a second pass has begun, that of outputs and failures alone.
+// for the sample; where a second pass has begun, that of replays, outputs and failures alone.
 func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 	return called(ctx, l.made(), func() (*Prior, error) { return l.prior(ctx) })
 }
@@ -309,8 +314,13 @@ func (l *Learner) prior(ctx context.Context) (*Prior, error) {
 }
 
 // Pass returns the number of the pass that the learner is in, from 1, and the number of tasks that it was given in
-// it, those included that Add left out with [ErrNumerical].
-func (l *Learner) Pass() (pass int, tasks int64) { return l.pass + 1, l.seen.tasks }
+// it, those included that Add left out with [ErrNumerical]; zeros of a nil or zero Learner.
+func (l *Learner) Pass() (pass int, tasks int64) {
+	if l.made() != nil {
+		return 0, 0
+	}
+	return l.pass + 1, l.seen.tasks
+}
 
 // A census tells one list of tasks from another, whatever their order.
 type census struct {

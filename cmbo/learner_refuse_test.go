@@ -224,6 +224,27 @@ func TestLearnerPasses(t *testing.T) {
 	require.Equal(t, 5, passes)
 }
 
+// TestEndPassLooksAtTheContext: a pass does not end when the context is done, and does when the next one is not.
+func TestEndPassLooksAtTheContext(t *testing.T) {
+	done, cancel := context.WithCancel(t.Context())
+	cancel()
+	whole, first := cubeLearner(t, 2), cubeLearner(t, 2) // all tasks are kept, or two are with values
+	addAll(t, whole, fourTasks())
+	later := laterLearner(t)
+	addAll(t, first, fourTasks())
+	addAll(t, later, fourTasks())
+	for _, l := range []*Learner{whole, first, later} {
+		pass, _ := l.Pass()
+		_, err := l.EndPass(done)
+		require.ErrorIs(t, err, context.Canceled)
+		now, n := l.Pass()
+		require.Equal(t, pass, now)
+		require.EqualValues(t, 4, n)
+		_, err = l.EndPass(t.Context())
+		require.NoError(t, err)
+	}
+}
+
 // TestLearnerReadsBatches: what is read in batches is added whole and once, however it fits them.
 func TestLearnerReadsBatches(t *testing.T) {
 	for _, n := range []int{0, 1, batchTasks, 2*batchTasks + 1} {

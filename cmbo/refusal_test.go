@@ -256,10 +256,17 @@ func TestNilContext(t *testing.T) {
 		"zero Learner.EndPass": {func() error { _, err := unmade.EndPass(ctx); return err }, "zero Learner"},
 		"zero Learner.Prior":   {func() error { _, err := unmade.Prior(ctx); return err }, "zero Learner"},
 		"nil Learner.Prior":    {func() error { _, err := (*cmbo.Learner)(nil).Prior(ctx); return err }, "zero Learner"},
+		"zero Learner.Shard":   {func() error { return unmade.Shard().Add(tasks[0]) }, "zero Learner"},
+		"nil Learner.Shard":    {func() error { return learner.Merge((*cmbo.Learner)(nil).Shard()) }, "zero Learner"},
 	} {
 		err := c.do()
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
 		require.ErrorContains(t, err, c.says, name)
+	}
+	for _, l := range []*cmbo.Learner{unmade, unmade.Shard(), nil} {
+		pass, n := l.Pass()
+		require.Zero(t, pass)
+		require.Zero(t, n)
 	}
 	require.Len(t, o.Open(), 1)
 	for _, p := range []*cmbo.Prior{zero, nil} {

@@ -60,9 +60,9 @@ func (m *Model) set(g *grid, pop Moments) {
 // Learn learns a model of tasks on the grid z.
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the base process, of at most BaseRows
-// observations, about one for each of at most 60 steps, for at most BaseTasks tasks, and O(n³ + n·m·G) for each of at
-// most GroupTasks tasks, once if n > G and O(G³) for each step of EM then, and G³ for each step of EM on G grid points
-// with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
+// observations, about one for each of at most 60 steps with each of Kernels, for at most BaseTasks tasks, and O(n³ +
+// n·m·G) for each of at most GroupTasks tasks, once if n > G and O(G³) for each step of EM then, and G³ for each step of
+// EM on G grid points with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	base, err := fitBase(ctx, sample(tasks, o.BaseTasks, o.Seed, "base process"), &o)
 	if err != nil {
