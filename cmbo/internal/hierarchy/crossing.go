@@ -104,7 +104,7 @@ func (r *Run) layOut(b *panels, pts []*point) {
 	for i, p := range pts {
 		copy(b.x.Row(i), p.x.Row(0))
 	}
-	width, apart := panel, slices.ContainsFunc(r.all, func(k *member) bool { return k.facts.apart })
+	width, apart := panel, slices.ContainsFunc(r.all, func(k *member) bool { return k.past == shifted })
 	if apart {
 		width = 2 * panel
 	}

@@ -22,11 +22,12 @@
 //     and one that measures points again weighs louder noise than the past's (own.go).
 //
 //   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance,
-//     covariance and mass: a process of the target's own (notransfer.go), or a draw of the
-//     population (population.go) with such a process beside (beside.go). A new one is a
-//     file with its type, a line in table.go, and a test that registers
-//     its moments on the grid with those of the others. No other file changes; makers of one
-//     level divide its mass.
+//     covariance and mass: something of the past, which is nothing, the population or what
+//     descriptors make of it (relation.go), and a factor times a process of the target's own.
+//     Another factor or mass is a line of Model.hypotheses. Something else of the past is a
+//     constant, a case each of mean, variance and covariance, and one in gridMoments of the
+//     test. What needs other covariances than those of a crossing changes crossing.go and
+//     workspace.go, too.
 //
 //   - Run (run.go, mixture.go, member.go, workspace.go, affine.go, predict.go), the mixture of the
 //     hypotheses: under each the target is an affine image of a draw f,

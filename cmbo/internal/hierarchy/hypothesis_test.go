@@ -3,7 +3,6 @@ package hierarchy
 import (
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -15,9 +14,15 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// gridMoments define hypotheses by their moments on the grid.
-var gridMoments = map[reflect.Type]func(m *Model, h hypothesis) ([]float64, *linalg.Sym){
-	reflect.TypeFor[*population](): func(m *Model, _ hypothesis) ([]float64, *linalg.Sym) { return m.pop.Mean, m.pop.Cov },
+// gridMoments are the moments on the grid of what a hypothesis takes over from the past.
+func gridMoments(m *Model, p past) ([]float64, *linalg.Sym) {
+	if p == population {
+		return m.pop.Mean, m.pop.Cov
+	}
+	cov := linalg.NewSym(m.grid.len(), nil)
+	cov.Copy(m.pop.Cov)
+	cov.Scale(m.moved.factor)
+	return m.moved.mean, cov
 }
 
 // denseMeans returns the means of the base process at points given that it has those on the grid.
@@ -39,14 +44,16 @@ func denseMeans(t *testing.T, g *grid, on []float64, x *linalg.Dense) []float64 
 
 // denseMoments computes a hypothesis's prior mean and covariance at points straight
 // from the definition, with dense interpolation weights.
-func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean []float64, cov *linalg.Sym) {
+func denseMoments(t *testing.T, m *Model, h *hypothesis, x *linalg.Dense) (mean []float64, cov *linalg.Sym) {
 	t.Helper()
 	g := m.grid
-	if b, ok := h.(*beside); ok {
-		mean, cov = denseMoments(t, m, b.hypothesis, x)
+	if h.past != nothing && h.factor > 0 {
+		alone := *h
+		alone.factor = 0
+		mean, cov = denseMoments(t, m, &alone, x)
 		own := linalg.NewSym(rows(x), nil)
 		kernel.Gram(own, m.specificKernel(&m.settings), x)
-		cov.AddScaled(b.factor, own)
+		cov.AddScaled(h.factor, own)
 		return mean, cov
 	}
 	s, err := g.locate(x, new(linalg.Dense))
@@ -61,7 +68,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 	kb := linalg.NewSym(n, nil)
 	kernel.Gram(kb, g.base.Kernel, x)
 	mean = make([]float64, n)
-	if h, ok := h.(*noTransfer); ok {
+	if h.past == nothing {
 		for i := range mean {
 			mean[i] = g.base.Mean
 		}
@@ -85,9 +92,7 @@ func denseMoments(t *testing.T, m *Model, h hypothesis, x *linalg.Dense) (mean [
 			rest.Set(i, j, v)
 		}
 	}
-	define := gridMoments[reflect.TypeOf(h)]
-	require.NotNil(t, define, "no moments of a %T", h)
-	on, grid := define(m, h)
+	on, grid := gridMoments(m, h.past)
 	cov = linalg.NewSym(n, nil)
 	cov.Congruence(b, grid)
 	mean = denseMeans(t, g, on, x)
@@ -113,7 +118,7 @@ func TestOwnNoise(t *testing.T) {
 	assert.InEpsilon(t, 1/(1+base.Kernel.Eval(x.Row(0), x.Row(0))/base.NoiseVariance), m.NoiseShare(), 1e-12)
 	alone := func(s Settings, noise float64) (out []*member) {
 		for _, k := range NewRun(m, s, noise, 1, nil, nil).all {
-			if !k.transfers {
+			if !k.transfers() {
 				out = append(out, k)
 			}
 		}
@@ -144,7 +149,7 @@ func TestOwnNoise(t *testing.T) {
 	require.NoError(t, run.LogImprovementWithoutTransfer(ctx, got, cand, slices.Max(y)))
 	weights := map[float64]bool{}
 	for _, k := range run.all {
-		if !k.transfers {
+		if !k.transfers() {
 			one := make([]float64, 5)
 			require.NoError(t, run.logImprovement(ctx, []weighted{{member: k, w: 1}}, one, cand, slices.Max(y)))
 			w := math.Exp(k.fit.evidence + k.log)
@@ -163,13 +168,13 @@ func TestOwnNoise(t *testing.T) {
 }
 
 // String names a hypothesis in failures.
-func (f *facts) String() string {
-	return fmt.Sprintf("mass %g, transfers: %t", f.prior, f.transfers)
+func (h *hypothesis) String() string {
+	return fmt.Sprintf("mass %g, transfers: %t", h.prior, h.transfers())
 }
 
 // conforms asks for the prior moments of a hypothesis at points told and at candidates to be
 // those of its definition.
-func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) (mean []float64, cov *linalg.Sym)) {
+func conforms(t *testing.T, m *Model, h *hypothesis, dense func(x *linalg.Dense) (mean []float64, cov *linalg.Sym)) {
 	t.Helper()
 	const told, cands = panel + 3, 9
 	r := rng.Stream(3, t.Name())
@@ -191,8 +196,8 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	h.mean(mean, f.located)
 	h.variance(variance, f.located)
 	for j := range cands {
-		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h.about(), j)
-		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h.about(), j)
+		assert.InDelta(t, wantMean[told+j], mean[j], 1e-9, "%s: mean at candidate %d", h, j)
+		assert.InDelta(t, want.At(told+j, told+j), variance[j], 1e-9, "%s: variance at candidate %d", h, j)
 	}
 	b := new(panels)
 	run.layOut(b, run.pts)
@@ -201,11 +206,11 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 	for i, p := range run.pts {
 		one := used(1)
 		h.mean(one, p.located)
-		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h.about(), i)
+		assert.InDelta(t, wantMean[i], one[0], 1e-9, "%s: mean at point %d", h, i)
 		row := used(i + 1)
 		h.covariance(row, &p.with)
 		for j, v := range row {
-			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h.about(), i, j)
+			assert.InDelta(t, want.At(i, j), v, 1e-9, "%s: covariance of points %d and %d", h, i, j)
 		}
 		if i%panel == 0 {
 			tile.cross(f, b, &f.told, &base, i, min(i+panel, told), 0)
@@ -213,12 +218,12 @@ func conforms(t *testing.T, m *Model, h hypothesis, dense func(x *linalg.Dense) 
 		row = used(cands)
 		h.covariance(row, &tile.with[i%panel])
 		for j, v := range row {
-			assert.InDelta(t, want.At(i, told+j), v, 1e-9, "%s: covariance of point %d and candidate %d", h.about(), i, j)
+			assert.InDelta(t, want.At(i, told+j), v, 1e-9, "%s: covariance of point %d and candidate %d", h, i, j)
 		}
 	}
 }
 
-// Every hypothesis of the table is the process that it is defined as.
+// Every hypothesis is the process that it is defined as.
 func TestHypotheses(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
@@ -229,15 +234,14 @@ func TestHypotheses(t *testing.T) {
 }
 
 // No transfer has the wide offsets that the settings give it.
-func TestFacts(t *testing.T) {
+func TestOffsetTails(t *testing.T) {
 	r := rng.Stream(2, t.Name())
 	m := learn(t, makeTasks(3, 6, 10, 2, 1, 2), uniform(r, 24, 2), testSettings(2))
 	s := m.Settings()
 	number := make(map[bool]int)
 	for _, h := range m.hypotheses(&s) {
-		f := h.about()
-		number[f.transfers]++
-		assert.Equal(t, map[bool]float64{false: s.NoTransferTail, true: s.TransferTail}[f.transfers], f.tail, "%s", f)
+		number[h.transfers()]++
+		assert.Equal(t, map[bool]float64{false: s.NoTransferTail, true: s.TransferTail}[h.transfers()], h.tail, "%s", h)
 	}
 	assert.Equal(t, 1, number[false])
 	assert.GreaterOrEqual(t, number[true], len(s.Besides))
@@ -252,9 +256,9 @@ func TestPriorMasses(t *testing.T) {
 	mass := make(map[bool]float64)
 	with := make(map[float64]float64)
 	for _, h := range m.hypotheses(&s) {
-		mass[h.about().transfers] += h.about().prior
-		if b, ok := h.(*beside); ok {
-			with[b.factor] += h.about().prior
+		mass[h.transfers()] += h.prior
+		if h.transfers() {
+			with[h.factor] += h.prior
 		}
 	}
 	assert.InDelta(t, s.NoTransferMass, mass[false], 1e-14)
@@ -265,11 +269,11 @@ func TestPriorMasses(t *testing.T) {
 	}
 	variance := []float64{0}
 	m.hypotheses(&s)[0].variance(variance, nil)
-	b := m.hypotheses(&s)[len(s.Besides)].(*beside)
-	assert.InEpsilon(t, b.specific*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
+	b := m.hypotheses(&s)[len(s.Besides)]
+	assert.InEpsilon(t, m.specificVariance()*(1+b.factor), variance[0], 1e-14, "no transfer, as wide as the widest")
 	s.Besides, s.NoTransferMass = nil, 0
 	for _, h := range m.hypotheses(&s) {
-		require.True(t, h.about().transfers)
-		require.NotContains(t, fmt.Sprintf("%T", h), "beside")
+		require.True(t, h.transfers())
+		require.Zero(t, h.factor)
 	}
 }

@@ -44,7 +44,7 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 	for _, neighbours := range []int{3, 12} {
 		g := newGrid(fixedBase(2), z, neighbours)
 		m := &Model{grid: g, pop: g.start()}
-		_, cov := denseMoments(t, m, &population{}, join(x, z))
+		_, cov := denseMoments(t, m, &hypothesis{m: m, past: population}, join(x, z))
 		want := linalg.NewSym(17, nil)
 		kernel.Gram(want, g.base.Kernel, join(x, z))
 		for i := range 17 {
@@ -229,7 +229,7 @@ func TestTaskPosterior(t *testing.T) {
 	for i := range m.pop.Mean {
 		m.pop.Mean[i] += 0.3 * float64(i%3)
 	}
-	mean, cov := denseMoments(t, m, &population{}, join(tasks[0].X, z))
+	mean, cov := denseMoments(t, m, &hypothesis{m: m, past: population}, join(tasks[0].X, z))
 	seen := linalg.NewSym(6, nil)
 	resid := make([]float64, 6)
 	for i := range 6 {
@@ -342,7 +342,7 @@ func TestTaskMeans(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, means, len(tasks))
 	for i, task := range tasks {
-		mean, cov := denseMoments(t, m, &population{}, join(task.X, z))
+		mean, cov := denseMoments(t, m, &hypothesis{m: m, past: population}, join(task.X, z))
 		seen, resid := linalg.NewSym(6, nil), make([]float64, 6)
 		for a := range 6 {
 			for b := range a + 1 {

@@ -10,8 +10,7 @@ import (
 
 // A member of a run's mixture is a hypothesis, conditioned on the points told.
 type member struct {
-	hypothesis
-	*facts
+	*hypothesis
 	log   float64 // log prior mass
 	noise float64 // its own or the run's
 

@@ -36,7 +36,7 @@ func (r *Run) scale() float64 {
 	var mean, mass float64
 	for _, k := range r.all {
 		for _, a := range k.fit.parts {
-			if w := k.mass * a.mass; k.transfers && a.s > 0 {
+			if w := k.mass * a.mass; k.transfers() && a.s > 0 {
 				mean, mass = mean+w*math.Log(a.s), mass+w
 			}
 		}

@@ -89,8 +89,8 @@ func (r *Run) useAlone(p process) {
 		r.all = r.all[1:]
 	}
 	if r.set(1, p); p.kernel != nil {
-		h := &noTransfer{facts{prior: r.s.AloneMass, tail: r.s.NoTransferTail}, r.Model, 1, r.Model.specificVariance(), 1}
-		r.all = slices.Insert(r.all, 0, &member{hypothesis: h, facts: h.about(), log: math.Log(h.prior), noise: p.noise})
+		h := &hypothesis{m: r.Model, factor: 1, process: 1, prior: r.s.AloneMass, tail: r.s.NoTransferTail}
+		r.all = slices.Insert(r.all, 0, &member{hypothesis: h, log: math.Log(h.prior), noise: p.noise})
 	}
 }
 
@@ -107,10 +107,9 @@ func (r *Run) use(ps [2]process) {
 	}
 	r.all, r.specific[1] = nil, process{}
 	for _, h := range r.Model.hypotheses(&r.s) {
-		of := h.about()
 		for _, by := range times {
-			log := math.Log(of.prior / float64(len(times)))
-			r.all = append(r.all, &member{hypothesis: h, facts: of, log: log, noise: by * cmp.Or(of.ownNoise, noise)})
+			log := math.Log(h.prior / float64(len(times)))
+			r.all = append(r.all, &member{hypothesis: h, log: log, noise: by * cmp.Or(h.ownNoise, noise)})
 		}
 	}
 	r.useAlone(ps[1])

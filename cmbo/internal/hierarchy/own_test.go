@@ -143,7 +143,7 @@ func byOf(run *Run) (by []float64) {
 	}
 	slices.Reverse(by)
 	noise, smooth := 0.0, 0.0
-	if i := slices.IndexFunc(run.all, func(k *member) bool { return k.ownNoise == 0 && k.transfers }); i >= 0 {
+	if i := slices.IndexFunc(run.all, func(k *member) bool { return k.ownNoise == 0 && k.transfers() }); i >= 0 {
 		noise = math.Round(math.Log2(run.all[i].noise / run.noise))
 	}
 	if d, err := kernel.Describe(run.specific[0].kernel); err != nil {
@@ -317,7 +317,7 @@ func TestAlone(t *testing.T) {
 		k := plain.Kernel()
 		of := k.Eval(at.Row(0), at.Row(0))
 		alone := steps.all[0]
-		require.False(t, alone.transfers)
+		require.False(t, alone.transfers())
 		require.Equal(t, []float64{math.Log(s.AloneMass), s.NoTransferTail}, []float64{alone.log, alone.tail})
 		for _, f := range steps.bound {
 			require.LessOrEqual(t, len(f.posteriors), len(steps.all), "those of former members are forgotten")
@@ -329,7 +329,7 @@ func TestAlone(t *testing.T) {
 		}
 		like := *m
 		like.settings.SpecificKernel = kernel.Scale(1/of, k)
-		same := &member{hypothesis: &noTransfer{facts{tail: s.NoTransferTail}, &like, 1, m.specificVariance(), 0}, facts: alone.facts}
+		same := &member{hypothesis: &hypothesis{m: &like, factor: 1, tail: s.NoTransferTail}}
 		want, mean, variance := bruteForce(t, &like, steps.affine, same, join(&head, at), steps.z, alone.noise, nodesOf(&steps.affine, steps.z, s.Reversed))
 		require.InDelta(t, want, alone.fit.evidence, 1e-6*(1+math.Abs(want)), "%d values", n)
 		got, got2 := make([]float64, 5), make([]float64, 5)

@@ -51,7 +51,7 @@ func (r *Run) predicting() (ks []weighted) {
 func (r *Run) withoutTransfer() (ks []weighted) {
 	var logs []float64
 	for _, k := range r.all {
-		if !k.transfers {
+		if !k.transfers() {
 			ks, logs = append(ks, weighted{member: k}), append(logs, k.fit.evidence+k.log)
 		}
 	}
@@ -68,7 +68,7 @@ func (r *Run) withoutTransfer() (ks []weighted) {
 func transferring(ks []weighted) []weighted {
 	var out []weighted
 	for _, k := range ks {
-		if k.transfers {
+		if k.transfers() {
 			k.upright = true
 			out = append(out, k)
 		}

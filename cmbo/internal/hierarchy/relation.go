@@ -403,25 +403,3 @@ func (m *Model) CheckContext(task map[string]any) error {
 }
 
 func isNumber(v any) bool { _, ok := v.(float64); return ok }
-
-// movedPopulation is a draw of the population as the descriptors of the task have it.
-type movedPopulation struct {
-	facts
-	m *Model
-}
-
-func (h *movedPopulation) mean(dst []float64, at *located) {
-	h.m.grid.meansTo(dst, at, h.m.moved.surface)
-}
-
-func (h *movedPopulation) variance(dst []float64, at *located) {
-	for j, rest := range at.restVar {
-		dst[j] = rest + h.m.moved.factor*(at.variance[j]-rest)
-	}
-}
-
-func (h *movedPopulation) covariance(dst []float64, c *crossing) {
-	for j := range dst {
-		dst[j] = c.rest[j] + h.m.moved.factor*c.pop[j]
-	}
-}

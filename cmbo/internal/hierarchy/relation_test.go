@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"math"
-	"reflect"
 	"slices"
 	"testing"
 
@@ -92,23 +91,15 @@ func TestMovedAgainstJoint(t *testing.T) {
 	}
 
 	// And the hypothesis carries them to points as any other's moments are.
-	moved := *m
-	moved.moved = got
+	with := *m
+	with.moved = got
 	got.surface, err = m.grid.surface(got.mean)
 	require.NoError(t, err)
-	gridMoments[reflect.TypeFor[*movedPopulation]()] = func(m *Model, _ hypothesis) ([]float64, *linalg.Sym) {
-		cov := linalg.NewSym(g, nil)
-		cov.Copy(m.pop.Cov)
-		cov.Scale(m.moved.factor)
-		return m.moved.mean, cov
-	}
-	s, found := moved.Settings(), 0
-	for _, h := range moved.hypotheses(&s) {
-		conforms(t, &moved, h, func(x *linalg.Dense) ([]float64, *linalg.Sym) { return denseMoments(t, &moved, h, x) })
-		if b, ok := h.(*beside); ok {
-			if _, ok := b.hypothesis.(*movedPopulation); ok {
-				found++
-			}
+	s, found := with.Settings(), 0
+	for _, h := range with.hypotheses(&s) {
+		conforms(t, &with, h, func(x *linalg.Dense) ([]float64, *linalg.Sym) { return denseMoments(t, &with, h, x) })
+		if h.past == shifted {
+			found++
 		}
 	}
 	require.Equal(t, len(s.Besides), found)

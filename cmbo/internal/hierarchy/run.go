@@ -205,8 +205,8 @@ type Mass struct {
 // Masses returns the posterior masses, which add up to 1: no transfer, where it has one, and the others.
 func (r *Run) Masses() (out []Mass) {
 	for i, k := range r.all { // in which those that transfer come last
-		if i == 0 || k.transfers != r.all[i-1].transfers {
-			out = append(out, Mass{Transfers: k.transfers})
+		if i == 0 || k.transfers() != r.all[i-1].transfers() {
+			out = append(out, Mass{Transfers: k.transfers()})
 		}
 		m := &out[len(out)-1]
 		m.Mass += k.mass

@@ -804,13 +804,13 @@ func TestOtherUnitsSayNothing(t *testing.T) {
 		require.NoError(t, run.Fit(ctx, uniform(r, 1, 2), []float64{offset}, nil, nil))
 		var all float64
 		for _, h := range m.hypotheses(&s) {
-			all += h.about().prior
+			all += h.prior
 		}
 		for _, k := range run.Masses() {
 			var prior float64
 			for _, h := range m.hypotheses(&s) {
-				if f := h.about(); f.transfers == k.Transfers {
-					prior += f.prior / all
+				if h.transfers() == k.Transfers {
+					prior += h.prior / all
 				}
 			}
 			assert.InEpsilon(t, prior, k.Mass, 0.02, "%v at %g", k, offset)
@@ -880,7 +880,7 @@ func TestFirstForeignValue(t *testing.T) {
 						mean, variance := ps[i].momentsAt(j, &a)
 						v := run.u * math.Sqrt(variance) * special.NormEI((mean-over)/math.Sqrt(variance))
 						all[lo+j] += whole[n] * v
-						if k.transfers {
+						if k.transfers() {
 							some[lo+j] += upright[n] * v
 						}
 					}
@@ -980,8 +980,8 @@ func TestKnownNoiseAgainstEachScale(t *testing.T) {
 		require.NoError(t, run.Fit(ctx, x, y, slices.Repeat([]float64{given * given}, c.n), nil))
 		got := make(map[bool][3]float64) // by whether it transfers: mass, that of large being small, and of ln s
 		moments := func(k *member, mass, reversed, s2 float64) {
-			g := got[k.transfers]
-			got[k.transfers] = [3]float64{g[0] + mass, g[1] + mass*reversed, g[2] + mass*s2}
+			g := got[k.transfers()]
+			got[k.transfers()] = [3]float64{g[0] + mass, g[1] + mass*reversed, g[2] + mass*s2}
 		}
 		for _, k := range run.all {
 			moments(k, k.mass, k.fit.reversed, k.fit.all.s2)
@@ -1242,7 +1242,7 @@ func TestLowValuesOfARun(t *testing.T) {
 		var logs, mass float64
 		for _, k := range run.all {
 			for _, a := range k.fit.parts {
-				if k.transfers && a.s > 0 {
+				if k.transfers() && a.s > 0 {
 					logs, mass = logs+k.mass*a.mass*math.Log(a.s*run.u), mass+k.mass*a.mass
 				}
 			}
