@@ -64,7 +64,7 @@ func (r Relation) String() string {
 // leaving tasks out does not show that they are of use. It is worked out once, of at most 200 tasks K on I points of
 // the index set in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
-	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned.Model, 0) })
+	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned, 0) })
 }
 
 func relationOf(ctx context.Context, m *hierarchy.Model, workers int) (Relation, error) {

@@ -14,12 +14,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hierarchicalPrior is what Learn makes of past tasks: hypotheses on a new one.
-type hierarchicalPrior struct {
-	*hierarchy.Model
-	list *hierarchy.Candidates // carried to the grid, nil for none
-}
-
 // standardized returns the tasks with values on the common scale of all tasks, with the points that failed.
 func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
 	tasks := hierarchy.Standardize(t.tasks, mean, sd)
@@ -69,28 +63,28 @@ func (t *trainingSet) grid() *linalg.Dense {
 
 // fill takes the target's values as they are, whose offset and scale are inferred.
 // Scores by rank take the place of values that were learned by rank.
-func (p *hierarchicalPrior) fill(prior *Prior, c *runConfig) error {
+func (p *Prior) fill(c *runConfig) error {
 	y := RawValues
-	if prior.config.y == Copula {
+	if p.config.y == Copula {
 		y = Copula
 	}
-	if c.has(optYPolicy) && c.y != y && c.y != prior.config.y {
+	if c.has(optYPolicy) && c.y != y && c.y != p.config.y {
 		return fmt.Errorf("%w: it was learned with the y policy %s, from which the scale of the target is inferred, not %s",
-			ErrPriorMismatch, prior.config.y, c.y)
+			ErrPriorMismatch, p.config.y, c.y)
 	}
 	c.y = y
-	if err := p.CheckContext(c.context); err != nil {
+	if err := p.learned.CheckContext(c.context); err != nil {
 		return optionErrorf("%s: %v", optContext, err)
 	}
 	return nil
 }
 
-func (p *hierarchicalPrior) surrogate(c *runConfig, list bool) (Surrogate, error) {
-	m, err := p.At(context.Background(), c.context, c.parallelism)
+func (p *Prior) surrogate(c *runConfig, list bool) (Surrogate, error) {
+	m, err := p.learned.At(context.Background(), c.context, c.parallelism)
 	if err != nil {
 		return nil, gp.Marked(context.Background(), err)
 	}
-	s := p.Settings()
+	s := p.learned.Settings()
 	s.List = list
 	return &hierarchicalRun{Run: hierarchy.NewRun(m, s, c.noise, c.parallelism, c.parts(), p.list)}, nil
 }

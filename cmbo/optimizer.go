@@ -40,7 +40,7 @@ type Optimizer struct {
 	rows         [][]float64 // candidates of a finite space, all points of a small discrete one, else nil
 	points       *linalg.Dense
 	drawn        []*poolBlock       // of the newest pool
-	weighs       bool               // the model has weights
+	weighs       bool               // the model has weights: Weights waits for no Ask where it has none
 	settings     hierarchy.Settings // of the default
 	stale        bool               // the model has to be made anew: code that it ran panicked
 	requirements []requirement
@@ -92,7 +92,7 @@ func (c *runConfig) fill() error {
 			return fmt.Errorf("%w: it was learned without WithPositiveValues, from values rather than their logarithms", ErrPriorMismatch)
 		}
 		c.minimize, c.positive = p.config.minimize, p.config.positive
-		if err := p.learned.fill(p, c); err != nil {
+		if err := p.fill(c); err != nil {
 			return err
 		}
 	}
@@ -181,7 +181,7 @@ func (c *runConfig) model(space *Space, list, bound bool) (Surrogate, error) {
 				return nil, err
 			}
 		}
-		return p.learned.surrogate(c, list)
+		return p.surrogate(c, list)
 	}
 	if c.kernel != nil {
 		if err := gp.CheckKernel(c.kernel, space.Dim(), ErrOption); err != nil {

@@ -25,11 +25,12 @@ type Prior struct {
 	space  *Space       // the parameters; candidates are not kept
 	finite bool         // the space learned on had candidates: for its encoded form alone
 
-	learned *hierarchicalPrior
-	told    []told           // the tasks with values
-	success *hierarchy.Model // where evaluations succeed, nil if none failed
-	outputs []*outputPrior   // in the order of their names
-	curves  *curve.Past      // nil if no task has curves
+	learned *hierarchy.Model      // hypotheses on a new task
+	list    *hierarchy.Candidates // of the space that it serves, carried to the grid, nil for none
+	told    []told                // the tasks with values
+	success *hierarchy.Model      // where evaluations succeed, nil if none failed
+	outputs []*outputPrior        // in the order of their names
+	curves  *curve.Past           // nil if no task has curves
 	lazy    *lazyDigest
 }
 
@@ -49,7 +50,7 @@ func (p *Prior) made() error {
 
 // newPrior makes a prior of what was learned, without the values told.
 func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Prior {
-	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: &hierarchicalPrior{Model: m}, lazy: new(lazyDigest)}
+	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: m, lazy: new(lazyDigest)}
 	for _, t := range m.Tasks() {
 		p.told = append(p.told, told{id: t.ID, x: points.First(t.X, len(t.Z)-t.Failed), context: t.Context})
 	}
@@ -135,7 +136,7 @@ func learned[T any](p *Prior, of func(*hierarchy.Model) T) (zero T) {
 	if p.made() != nil {
 		return zero
 	}
-	return of(p.learned.Model)
+	return of(p.learned)
 }
 
 // Reindex returns the prior for optimisers over a finite space, with the space's candidates carried to the index set.
@@ -154,7 +155,7 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	if !p.space.SameParams(space) {
 		return nil, otherParams(p.space, space)
 	}
-	if !space.Finite() || p.learned.list.Hold(space.Encoded()) {
+	if !space.Finite() || p.list.Hold(space.Encoded()) {
 		return p, nil
 	}
 	list, err := p.learned.Candidates(ctx, space.Encoded(), workers)
@@ -162,7 +163,7 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 		return nil, gp.Marked(ctx, err)
 	}
 	q := *p
-	q.learned = &hierarchicalPrior{p.learned.Model, list}
+	q.list = list
 	return &q, nil
 }
 

@@ -304,7 +304,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		if p := c.prior.config; p.minimize != c.minimize || p.positive != c.positive {
 			return nil, fmt.Errorf("%w: it was learned with another direction, or sign, of values than the run's", ErrPriorMismatch)
 		}
-		if err := cmp.Or(c.prior.learned.fill(c.prior, c), c.checkSpelling()); err != nil {
+		if err := cmp.Or(c.prior.fill(c), c.checkSpelling()); err != nil {
 			return nil, err
 		}
 		digest = s.Prior

@@ -271,7 +271,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		}
 	}
 	if o.config.context != nil {
-		r, err := relationOf(ctx, o.config.prior.learned.Model, o.config.parallelism)
+		r, err := relationOf(ctx, o.config.prior.learned, o.config.parallelism)
 		if err != nil {
 			return t, err
 		}

@@ -16,8 +16,7 @@ import (
 // the methods of [gaussian.Conditioner] those that add observations one by one are not for callers.
 type Conditioned struct {
 	gaussian.Conditioner
-	noise   []float64 // variances, by observation
-	pending int       // the last entries, which have no value
+	noise []float64 // variances, by observation
 }
 
 // A Row sets dst, of length i+1, to the prior covariances of entry i with the entries 0 to i.
@@ -35,7 +34,7 @@ func (d *Conditioned) Noise() []float64 {
 // Factorize conditions on the observations with prior covariance cov, noise
 // variances noise and residuals resid = y − prior mean, in one factorisation.
 func (d *Conditioned) Factorize(cov *linalg.Sym, noise, resid []float64) error {
-	d.noise, d.pending = append(d.noise[:0], noise...), 0
+	d.noise = append(d.noise[:0], noise...)
 	if err := d.Conditioner.Factorize(cov, d.noise, resid); err != nil {
 		d.noise = d.noise[:0]
 		return numerical(err, "conditioning on %d observations", len(resid))
@@ -55,7 +54,7 @@ func (d *Conditioned) Grow(same int, row Row, noise, resid []float64) error {
 		panic(fmt.Sprintf("gp: Grow: %d noise variances for %d observations", len(noise), n))
 	}
 	known := d.Len()
-	if d.pending > 0 || known > same || known > n || d.Jitter() != 0 || !slices.Equal(d.noise, noise[:min(known, n)]) {
+	if known > same || known > n || d.Jitter() != 0 || !slices.Equal(d.noise, noise[:min(known, n)]) {
 		d.Reset()
 		known = 0
 	}
@@ -88,18 +87,19 @@ func (d *Conditioned) Grow(same int, row Row, noise, resid []float64) error {
 // Reset makes d condition on nothing, keeping its memory.
 func (d *Conditioned) Reset() {
 	d.Conditioner.Reset()
-	d.noise, d.pending = d.noise[:0], 0
+	d.noise = d.noise[:0]
 }
 
 // WithPending returns d with p more entries of the given noise variance, whose values are what d predicts: means stay
 // as they are, variances shrink. row is as for Grow, the pending entries being those from d.Len() on. An entry that the
-// ones before determine to rounding gets what more noise its row needs. Without pending entries it returns d itself.
+// ones before determine to rounding gets what more noise its row needs. Without pending entries it returns d itself;
+// with them, what it returns only predicts: Grow would take them for observations.
 func (d *Conditioned) WithPending(p int, row Row, noise float64) (*Conditioned, error) {
 	if p == 0 {
 		return d, nil
 	}
 	n := d.Len()
-	out := &Conditioned{Conditioner: *d.Clone(), noise: slices.Grow(slices.Clone(d.noise), p), pending: d.pending + p}
+	out := &Conditioned{Conditioner: *d.Clone(), noise: slices.Grow(slices.Clone(d.noise), p)}
 	dst := make([]float64, n+p)
 	for i := n; i < n+p; i++ {
 		if err := row(dst[:i+1], i); err != nil {

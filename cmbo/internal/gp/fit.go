@@ -56,11 +56,11 @@ func AtCentre(p gaussian.Priors, shape func(lengths ...float64) kernel.Stationar
 	return kernel.Scale(math.Exp(p.Variance.Mean), shape(lengths...))
 }
 
-// The parameters of a kernel from outside are of unknown kind: they are searched
-// around the template's, in units of their logarithms.
+// The parameters of a kernel from outside are of unknown kind: they are searched around the template's, at most ForeignRange from
+// them, in units of their logarithms.
 const (
 	foreignSD    = 1.5
-	foreignRange = 7
+	ForeignRange = 7
 )
 
 // Fitter finds hyperparameters, keeping its memory from one data set to the next. The
@@ -108,7 +108,7 @@ func (f *Fitter) Fit(
 	if _, err := kernel.Describe(template); err != nil {
 		for _, v := range template.AppendParams(nil) {
 			o.Params = append(o.Params, gaussian.LogNormal{
-				Mean: v, SD: foreignSD, Min: math.Exp(v - foreignRange), Max: math.Exp(v + foreignRange),
+				Mean: v, SD: foreignSD, Min: math.Exp(v - ForeignRange), Max: math.Exp(v + ForeignRange),
 			})
 		}
 	}
@@ -141,9 +141,9 @@ const (
 	refitRows   = 200
 )
 
-// refitExact is refitAlways where values may be next to exact: a run comes nearer to its best point at each question, and what
+// RefitExact is refitAlways where values may be next to exact: a run comes nearer to its best point at each question, and what
 // is left is told by its latest values. Chosen on families of problems: see EVIDENCE.md.
-const refitExact = 40
+const RefitExact = 40
 
 // RefitCount returns the number of the first observations whose fit serves n.
 func RefitCount(n int) int {
@@ -273,7 +273,7 @@ func (f *Fits) At(
 
 // count returns the number of the first observations whose fit serves n.
 func (f *Fits) count(n int) int {
-	if f.Exact && n <= refitExact {
+	if f.Exact && n <= RefitExact {
 		return n
 	}
 	return RefitCount(n)

@@ -91,7 +91,7 @@ func TestFitForeignKernel(t *testing.T) {
 	h, err := f.Fit(ctx, foreign{kernel.Matern52(0.7)}, s.x, s.y, nil, math.NaN(), 3)
 	require.NoError(t, err)
 	assert.True(t, h.Fitted)
-	assert.InDelta(t, math.Log(0.7), h.Kernel.AppendParams(nil)[0], foreignRange)
+	assert.InDelta(t, math.Log(0.7), h.Kernel.AppendParams(nil)[0], ForeignRange)
 }
 
 // TestFits: a search is made once for a number of observations, its draws follow

@@ -129,9 +129,6 @@ func baseObjective(ctx context.Context, o *gp.MultiTask, pull []normalPrior) fun
 	}
 }
 
-// foreignRange bounds the parameters of a kernel from outside around the template's.
-const foreignRange = 7
-
 // box returns bounds and priors of the parameters as the search sees them: the
 // mean, the kernel's log-parameters, the logarithm of the noise variance.
 func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
@@ -147,7 +144,7 @@ func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
 		j := i + 1
 		switch {
 		case !simple:
-			lo[j], hi[j] = p-foreignRange, p+foreignRange
+			lo[j], hi[j] = p-gp.ForeignRange, p+gp.ForeignRange
 		case i == 0:
 			lo[j], hi[j] = logs(s.VarianceRange)
 		default:

@@ -96,7 +96,7 @@ func TestBaseBounds(t *testing.T) {
 		s.Kernels = []kernel.Kernel{k}
 		lo, hi, pull := s.box()
 		for i, p := range k.AppendParams(nil) {
-			require.Equal(t, []float64{p - foreignRange, p + foreignRange}, []float64{lo[1+i], hi[1+i]})
+			require.Equal(t, []float64{p - gp.ForeignRange, p + gp.ForeignRange}, []float64{lo[1+i], hi[1+i]})
 			require.Zero(t, pull[1+i])
 		}
 	}

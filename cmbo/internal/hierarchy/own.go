@@ -17,8 +17,8 @@ import (
 
 // Lengths are fitted to leastOwn values at least, those of the design of a run without a past, and those beside what a past
 // says, whose evidence takes the cube of the number, to mostOwn at most. What a run without a past takes the target for is
-// fitted to each number of values up to aloneAlways, as such a run does, which costs most of an Ask, and as often as those then.
-const leastOwn, mostOwn, aloneAlways = 5, 128, 40
+// fitted to each number of values up to gp.RefitExact, as such a run does, which costs most of an Ask, and as often as those then.
+const leastOwn, mostOwn = 5, 128
 
 // fitOwn gives the process specific to the target lengths and, without a list, smoothness, and values a noise, of the run's
 // own: with what is likely of any function and the past's noise a run ends short of the best point. From OwnFrom values on
@@ -46,7 +46,7 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, 
 	} else if outgrown > from && n > 0 {
 		ps[0], err = r.fitBeside(ctx, points.First(x, n), told[:n], given[:n])
 		if err == nil && !r.s.List && r.s.AloneMass > 0 {
-			r.outgrown, n = true, max(n, min(len(told), aloneAlways))
+			r.outgrown, n = true, max(n, min(len(told), gp.RefitExact))
 			ps[1], err = r.fitAlone(ctx, points.First(x, n), given[:n], raised[:n], seen[:n])
 		}
 	}

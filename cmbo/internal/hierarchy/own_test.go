@@ -312,7 +312,7 @@ func TestAlone(t *testing.T) {
 			require.Equal(t, k.fit.evidence, steps.all[i+1].fit.evidence, "%d values", n)
 			require.Equal(t, k.log, steps.all[i+1].log)
 		}
-		count := max(ownCount(leastOwn, n), min(n, aloneAlways))
+		count := max(ownCount(leastOwn, n), min(n, gp.RefitExact))
 		plain := plainOf(t, points.First(x, count), y[:count], &s)
 		k := plain.Kernel()
 		of := k.Eval(at.Row(0), at.Row(0))
