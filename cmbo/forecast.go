@@ -119,8 +119,9 @@ func binomialTail(n, k int, p float64) float64 {
 // Calibration compares the values of the run with what the model expected of each before it was told. The model goes
 // through the log again, so that the result is the same after a restore. A call only goes through the values told
 // since the one before. Each takes about the time of [Optimizer.Predict], and that of a fit in a run with more values
-// than its past, or without a past where Ask made none. It changes no proposal, and fails with [ErrNumerical], or
-// with ctx.Err(); the next call goes on from there.
+// than its past, or without a past where Ask made none. Fits to an output that has a limit or is the cost, and that the
+// past lacks, are in no snapshot: those made before a restore are made anew. It changes no proposal, and fails with
+// [ErrNumerical], or with ctx.Err(); the next call goes on from there.
 func (o *Optimizer) Calibration(ctx context.Context) (Calibration, error) {
 	return withModel(ctx, o, func() (Calibration, error) {
 		past, err := o.draft().relive(&o.past, func(past *hindsight, before *draft, e runlog.Event) error {

@@ -21,6 +21,7 @@ type outputModel struct {
 	output runlog.Output
 	past   *outputPrior // nil for none
 	model  consulted    // nil before it is needed
+	ofRun  *outputModel // that of the run, whose fits a model of its hindsight need not search again; nil for itself
 }
 
 // outputFit is the scale on which a model was told the values of an output.
@@ -128,6 +129,12 @@ func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f output
 	if m.model.Surrogate == nil {
 		if err := m.begin(ctx, &o.config, o.space, o.points != nil); err != nil {
 			return f, false, fmt.Errorf("output %q: %w", m.output.Name, err)
+		}
+	}
+	if m.ofRun != nil {
+		// That of a run just restored may begin after this one.
+		if own, of := as[plainRun](m.model).Plain, as[plainRun](m.ofRun.model).Plain; own != nil && of != nil {
+			own.Share(of)
 		}
 	}
 	d := Data{X: x, Raw: raw, RawNoiseVariance: make([]float64, len(raw)), Pending: linalg.NewDense(0, o.space.Dim(), nil)}

@@ -69,8 +69,12 @@ func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft
 		if err != nil {
 			return nil, err
 		}
+		outputs := o.config.newOutputModels()
+		for i := range outputs {
+			outputs[i].ofRun = o.outputs[i]
+		}
 		*past = &hindsight{model: consulted{m}, h: runlog.NewLog(o.space, o.config.outputs...),
-			outputs: o.config.newOutputModels(), ofOutputs: make(map[string][]Forecast)}
+			outputs: outputs, ofOutputs: make(map[string][]Forecast)}
 	}
 	p := *past
 	before := &draft{Optimizer: o.Optimizer, h: p.h}

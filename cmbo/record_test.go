@@ -6,11 +6,13 @@ import (
 	"encoding/json"
 	"math"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/kernel"
 	"github.com/stretchr/testify/require"
 )
 
@@ -185,6 +187,58 @@ func TestOutlookByRecord(t *testing.T) {
 			require.True(t, n < 11 || len(again.judged.promises) == 10)
 		}
 	}
+}
+
+// countedKernel counts how often it is given parameters: a search does that dozens of times.
+type countedKernel struct {
+	kernel.Kernel
+	given *atomic.Int64
+}
+
+func (c countedKernel) WithParams(theta []float64) (kernel.Kernel, error) {
+	c.given.Add(1)
+	k, err := c.Kernel.WithParams(theta)
+	return countedKernel{k, c.given}, err
+}
+
+// TestHindsightSearchesNoFitAgain: what an Ask fitted to the values of outputs serves when the run goes through its log once
+// more. It is what a restored run, whose log does not hold it, finds by a search.
+func TestHindsightSearchesNoFitAgain(t *testing.T) {
+	ctx := context.Background()
+	box, err := UnitCube(2)
+	require.NoError(t, err)
+	var given atomic.Int64
+	k := WithKernel(countedKernel{kernel.Matern32(0.5), &given})
+	o, err := New(box, WithInitial(2), WithCandidateCounts(60, 20), k, WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()))
+	require.NoError(t, err)
+	const values, models, uses = 9, 3, 3
+	for range values {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		x := trial.X
+		require.NoError(t, o.Tell(trial.ID, -x[0]*x[0]-x[1], Outputs{"size": x[0] + math.Sin(5*x[1]), "seconds": 1 + 2*x[1] + x[0]*x[0]}))
+	}
+	_, err = o.Ask(ctx) // whose fits to all values an Outlook needs
+	require.NoError(t, err)
+	var b bytes.Buffer
+	require.NoError(t, o.Snapshot(&b))
+	given.Store(0)
+	calibration, err := o.Calibration(ctx)
+	require.NoError(t, err)
+	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Calibration")
+	outlook, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Outlook")
+
+	restored, err := Restore(&b, k)
+	require.NoError(t, err)
+	again, err := restored.Calibration(ctx)
+	require.NoError(t, err)
+	require.Greater(t, given.Load(), int64(values*models*uses), "a search gives more parameters")
+	require.Equal(t, again, calibration)
+	same, err := restored.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, same, outlook)
 }
 
 // TestNoStepYet: points of the initial design have no step.

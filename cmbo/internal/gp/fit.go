@@ -181,6 +181,7 @@ type Fits struct {
 	Fitter Fitter
 
 	known map[int]Hyper // by number of observations
+	of    *Fits         // whose fits serve, too: see Plain.Share
 	// What the searches of a fit to doneOf observations found before ctx ended it, in their order, which the next call
 	// takes from there by turns.
 	done         []Hyper
@@ -193,18 +194,23 @@ type Fits struct {
 // Keep forgets what was fitted to other observations than the first of those given, by their values and noise
 // variances as told, of which it keeps a copy. It returns how many are those of the last call.
 func (f *Fits) Keep(x *linalg.Dense, raw, given []float64) (same int) {
-	same = points.Same(&f.x, x)
-	for i := range same {
-		if f.raw[i] != raw[i] || f.given[i] != given[i] {
-			same = i
-			break
-		}
-	}
+	same = f.same(x, raw, given)
 	f.x.Copy(x)
 	f.raw, f.given = append(f.raw[:0], raw...), append(f.given[:0], given...)
 	maps.DeleteFunc(f.known, func(count int, _ Hyper) bool { return count > same })
 	if f.doneOf > same {
 		f.done = nil
+	}
+	return same
+}
+
+// same returns how many of the first observations given are those of the last Keep.
+func (f *Fits) same(x *linalg.Dense, raw, given []float64) int {
+	same := points.Same(&f.x, x)
+	for i := range same {
+		if f.raw[i] != raw[i] || f.given[i] != given[i] {
+			return i
+		}
 	}
 	return same
 }
@@ -217,6 +223,11 @@ func (f *Fits) At(
 	count := f.count(n)
 	if h, ok := f.known[count]; ok {
 		return h, nil
+	}
+	if f.of != nil {
+		if h, ok := f.of.known[count]; ok && f.of.same(&f.x, f.raw, f.given) >= count {
+			return h, nil
+		}
 	}
 	x, y, variances, err := data(count)
 	if err != nil {

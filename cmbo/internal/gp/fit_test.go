@@ -120,6 +120,17 @@ func TestFits(t *testing.T) {
 	assert.Equal(t, []int{20, 25, 25}, asked)
 	other := Fits{Forms: f.Forms, Noise: math.NaN(), Seed: 9}
 	assert.Equal(t, first, at(&other, 22), "the search depends on what was asked before")
+	// What another model fitted serves where it was told the same.
+	asked = nil
+	sharing := Fits{Forms: f.Forms, Noise: math.NaN(), Seed: 9, of: &f}
+	sharing.Keep(points.First(s.x, 22), s.y[:22], make([]float64, 22))
+	assert.Equal(t, first, at(&sharing, 22))
+	assert.Empty(t, asked)
+	raw := slices.Clone(s.y[:22])
+	raw[19]++
+	sharing.Keep(points.First(s.x, 22), raw, make([]float64, 22))
+	at(&sharing, 22)
+	assert.Equal(t, []int{20}, asked)
 }
 
 // TestFormByEvidence: values that follow one coordinate of six get a length for each,

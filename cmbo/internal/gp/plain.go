@@ -54,6 +54,10 @@ func NewPlain(coordinates []Coordinate, template kernel.Kernel, noise float64, s
 	return g
 }
 
+// Share has the fits of another model serve where they are made to the same observations: one that is made alike, and that
+// is not used at the same time.
+func (g *Plain) Share(of *Plain) { g.fits.of = &of.fits }
+
 // Fit conditions the process on the data, after a fit of its hyperparameters where one is due. A fit depends on the
 // observations it is made to alone, so that it does not matter which of them were skipped; those to others, such as
 // what a stopped trial let expect before it went on, are forgotten.
