@@ -388,3 +388,46 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 		require.Equal(t, c.want, o.config.initial, c)
 	}
 }
+
+// TestDesignBesideEqualValues: where no task has two different values learning reports nothing in common, and a run begins with
+// the initial design of one without a past, on a list too, also from a stored prior. Values in one unit differ between tasks.
+func TestDesignBesideEqualValues(t *testing.T) {
+	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
+	require.NoError(t, err)
+	rows, err := box.Sample(40, 1)
+	require.NoError(t, err)
+	list, err := box.WithCandidates(rows)
+	require.NoError(t, err)
+	for _, past := range []struct {
+		rows   int
+		differ float64 // of the last value of the last task from that task's others
+		opts   []LearnOption
+		want   int
+	}{
+		{1, 0, nil, defaultInitial}, {6, 0, nil, defaultInitial}, {6, 1, nil, 0},
+		{1, 0, []LearnOption{WithYPolicy(MinMax)}, defaultInitial}, {1, 0, []LearnOption{WithYPolicy(RawValues)}, 0},
+	} {
+		var tasks []Task
+		for i := range 5 {
+			task := Task{ID: fmt.Sprint(i), X: rows[i*past.rows : (i+1)*past.rows]}
+			task.Y = slices.Repeat([]float64{float64(i)}, past.rows)
+			tasks = append(tasks, task)
+		}
+		tasks[4].Y[past.rows-1] += past.differ
+		prior, err := Learn(t.Context(), box, tasks, past.opts...)
+		require.NoError(t, err)
+		var stored bytes.Buffer
+		require.NoError(t, prior.Encode(&stored))
+		again, err := DecodePrior(&stored)
+		require.NoError(t, err)
+		for _, p := range []*Prior{prior, again} {
+			r := p.Report()
+			require.Equal(t, past.want > 0, r.Common == 0 && r.Shrinkage == 0, r)
+			for _, s := range []*Space{box, list} {
+				o, err := New(s, WithPrior(p))
+				require.NoError(t, err)
+				require.Equal(t, past.want, o.config.initial, past)
+			}
+		}
+	}
+}

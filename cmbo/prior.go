@@ -78,7 +78,8 @@ type lazyDigest struct {
 // LearnReport says what learning found in the tasks.
 type LearnReport struct {
 	// Common is the share of the variance of the tasks' values that all of them have in common, by their likelihood. One
-	// task alone does not show it: Common is then .54 of what is not noise. It is 0 of more tasks than a [Learner] keeps.
+	// task alone does not show it: Common is then .54 of what is not noise. It is 0 of more tasks than a [Learner] keeps,
+	// and where no task has two different values, which have no variance.
 	Common float64
 	// Noise is the share that no function of the parameters has: noise, what a parameter that was not recorded decided,
 	// or values beside the wrong points. If it is most of the variance, the past has little to say. It is a tenth or so

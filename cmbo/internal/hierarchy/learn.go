@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 
@@ -21,6 +22,7 @@ type Model struct {
 	tasks     []Task
 	total     int64   // of the tasks learned from, of which tasks may be a sample
 	values    int     // told of tasks
+	flat      bool    // which are all equal in scaled units, as where each task has one
 	common    float64 // share of the tasks' variance that all have in common, 0 where it was not asked
 	affine    affinePrior
 	near      float64   // mean of the tasks' Near, in their scaled units, 0 if low values are as far apart as they were
@@ -36,18 +38,22 @@ type Model struct {
 func newModel(tasks []Task, total int64, s *Settings) *Model {
 	m := &Model{tasks: tasks, total: total, affine: newAffinePrior(tasks, s), inflation: 1, depth: 1, settings: *s}
 	m.settings.Workers = 0
-	some := 0.0
+	some, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, t := range tasks {
 		if len(t.Context) > 0 {
 			m.related = new(related)
 		}
 		n := len(t.Z) - t.Failed
 		m.values += n
+		for _, z := range t.Z[:n] {
+			lo, hi = min(lo, z), max(hi, z)
+		}
 		if near := scaling.NearOf(t.Z[:n]); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}
 	}
+	m.flat = lo == hi
 	return m
 }
 
@@ -134,12 +140,13 @@ func (m *Model) Settings() Settings { return m.settings }
 func (m *Model) Tasks() []Task { return m.tasks }
 
 // SharedMean returns the share of the tasks' variance, but for noise, that all have in common, as
-// they show it, and by how much the population is drawn to such a process; 0 where it was not asked for.
+// they show it, and by how much the population is drawn to such a process; 0 where it was not asked for, or where values
+// are all equal.
 func (m *Model) SharedMean() (common, drawn float64) {
-	if m.common > 0 {
-		drawn = m.settings.PriorTasks / (m.settings.PriorTasks + float64(m.total))
+	if m.common == 0 || m.flat {
+		return 0, 0
 	}
-	return m.common, drawn
+	return m.common, m.settings.PriorTasks / (m.settings.PriorTasks + float64(m.total))
 }
 
 // NoiseShare returns the share of the tasks' variance that is noise.
@@ -148,10 +155,11 @@ func (m *Model) NoiseShare() float64 {
 	return noise / (noise + m.specificVariance())
 }
 
-// SaysNothing reports whether noise is all that the tasks show, as values beside the wrong points do: a base process may have
-// .95 of its variance for that. Tasks of fewer rows look so by chance, rough ones often (TestFewRowsLookLikeNoise of cmbo).
+// SaysNothing reports whether no two values of a task differ, or noise is all that the tasks show, as values beside the wrong
+// points do: a base process may have .95 of its variance for that. Tasks of fewer rows look so by chance, rough ones often
+// (TestFewRowsLookLikeNoise of cmbo).
 func (m *Model) SaysNothing() bool {
-	return m.NoiseShare() >= 0.9 && m.values >= max(150, 40*len(m.tasks))
+	return m.flat || m.NoiseShare() >= 0.9 && m.values >= max(150, 40*len(m.tasks))
 }
 
 // Total returns the number of tasks that the population was learned from, which may be more than it knows.
