@@ -17,7 +17,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
-	"github.com/gocmbo/cmbo/linalg"
 )
 
 // A CheckOption sets something of [Check]: every [LearnOption] and [Option] does, and
@@ -469,11 +468,6 @@ func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (
 		out[id] = rankCorrelation(y, means[i]) * math.Sqrt(float64(len(y)-1))
 	}
 	return out, nil
-}
-
-// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all values of one are equal.
-func rankCorrelation(a, b []float64) float64 {
-	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
 }
 
 // unitGap is the ratio of median sizes from which another unit is thought of: less than that of minutes and seconds.

@@ -341,6 +341,11 @@ func ranks(mean, y []float64, sign float64) bool {
 	return sign*rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
 }
 
+// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all values of one are equal.
+func rankCorrelation(a, b []float64) float64 {
+	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
+}
+
 // better says which values are at least their median.
 func better(y []float64) []bool {
 	median := slices.Sorted(slices.Values(y))[len(y)/2]

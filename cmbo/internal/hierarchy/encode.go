@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/exactsum"
 )
@@ -79,5 +80,50 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	m := newModel(tasks, int64(total), &s)
 	m.set(g, pop)
 	m.common, m.inflation, m.depth = common, inflation, depth
+	return m, d.Err
+}
+
+// encode writes the base process and the grid.
+func (g *grid) encode(e *codec.Encoder) error {
+	if err := e.Kernel(g.base.Kernel); err != nil {
+		return err
+	}
+	e.Float(g.base.Mean)
+	e.Float(g.base.NoiseVariance)
+	e.Matrix(g.z)
+	e.Int(g.neighbours)
+	return nil
+}
+
+// decodeGrid reads what encode wrote.
+func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
+	base := Base{Kernel: d.Kernel(), Mean: d.Value(), NoiseVariance: d.Value()}
+	z, neighbours := d.Points(dim), d.Int()
+	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1) {
+		d.Fail("a prior without a base process")
+	}
+	if n, _ := z.Dims(); neighbours > n {
+		d.Fail("%d neighbours among %d points", neighbours, n)
+	}
+	if d.Err != nil {
+		return nil, d.Err
+	}
+	if err := gp.CheckKernel(base.Kernel, dim, codec.ErrCorrupt); err != nil {
+		return nil, err
+	}
+	return newGrid(base, z, neighbours), nil
+}
+
+func (m Moments) encode(e *codec.Encoder) {
+	e.Floats(m.Mean)
+	e.Lower(m.Cov)
+}
+
+// decodeMoments reads moments on size points.
+func decodeMoments(d *codec.Decoder, size int) (Moments, error) {
+	m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
+	if d.Err == nil && len(m.Mean) != size {
+		d.Fail("moments of dimension %d on %d points", len(m.Mean), size)
+	}
 	return m, d.Err
 }
