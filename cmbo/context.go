@@ -60,9 +60,9 @@ func (r Relation) String() string {
 		strings.Join(r.Descriptors, " and "), verb, 100*r.Gain)
 }
 
-// Relation returns what the descriptors of the prior's tasks are worth. It is the zero value if there are none, or if
-// leaving tasks out does not show that they are of use. It is worked out once, of at most 200 tasks K on I points of
-// the index set in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
+// Relation returns what the descriptors of the prior's tasks are worth: zero if there are none, or if leaving tasks out
+// does not show that they are of use. It is worked out once, of at most 200 tasks K and 2,000 observations n of each, on
+// I points of the index set, in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned, 0) })
 }

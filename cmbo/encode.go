@@ -137,44 +137,41 @@ func DecodePrior(r io.Reader) (*Prior, error) {
 	return PriorLimits{}.Decode(context.Background(), r)
 }
 
-// PriorLimits bound what decoding a prior may take, for whoever does not trust its source: an encoded task of n
-// observations in one coordinate has 16n bytes, and its process takes 8n² bytes of memory and n³/3 multiplications.
-// Totals count a task again for each output that it has and, where some failed, for what became of its evaluations. A
-// field of 0 stands for its default, the number after the colon.
+// PriorLimits bound what a stored prior may take, for whoever does not trust its source. Observations take up to 20 times
+// the bytes that they have in the encoded form, and I index points 40 I² bytes, while decoding, which makes no covariance
+// of a task. [Prior.Reindex] and [Prior.Adopt] learn again, which takes memory quadratic and time cubic in these. Totals
+// count a task again for each output that it has and, where some failed, for what became of its evaluations. A field of 0
+// stands for its default, the number after the colon.
 type PriorLimits struct {
 	// Bytes is the encoded length: 256 MiB.
 	Bytes int64
 	// Tasks is the number of tasks: 10,000.
 	Tasks int
-	// TaskRows is the number of observations of one task: 2,000.
+	// TaskRows is the number of observations of one task: 16,384, as many as [Learn] takes.
 	TaskRows int
 	// TotalRows is the number of observations of all tasks: 200,000.
 	TotalRows int
-	// Points is the size of the index set, and of a task too: 4,000.
+	// Points is the size of the index set: 4,000.
 	Points int
-	// Entries is the number of entries of all tasks' covariance matrices, the
-	// squares of their observations: 256 Mi, which take 2 GiB.
-	Entries int64
 }
 
 // filled returns the limits with their defaults.
 func (l PriorLimits) filled() (PriorLimits, error) {
-	if l.Bytes < 0 || l.Entries < 0 || min(l.Tasks, l.TaskRows, l.TotalRows, l.Points) < 0 {
+	if l.Bytes < 0 || min(l.Tasks, l.TaskRows, l.TotalRows, l.Points) < 0 {
 		return l, optionErrorf("negative PriorLimits %+v", l)
 	}
-	l.Bytes, l.Entries = cmp.Or(l.Bytes, 256<<20), cmp.Or(l.Entries, 256<<20)
-	l.Tasks, l.TaskRows, l.TotalRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, 2000), cmp.Or(l.TotalRows, 200_000)
-	l.Points = cmp.Or(l.Points, 4000)
-	l.Bytes = min(l.Bytes, math.MaxInt64-1) // one byte more tells what is longer
+	l.Bytes = min(cmp.Or(l.Bytes, 256<<20), math.MaxInt64-1) // one byte more tells what is longer
+	l.Tasks, l.TaskRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, maxRows)
+	l.TotalRows, l.Points = cmp.Or(l.TotalRows, 200_000), cmp.Or(l.Points, 4000)
 	return l, nil
 }
 
 // Decode reads what [Prior.Encode] wrote, in the same build to the last bit, up to the end of r. It fails with
-// [ErrLimit] beyond a limit, before it makes any matrix; with [ErrVersion] for another format; with [ErrCorrupt] if
-// anything else is not right; if r does; and with ctx.Err(). It takes O(n³) time for a task of n observations.
+// [ErrLimit] beyond a limit, before it makes a covariance; with [ErrVersion] for another format; with [ErrCorrupt] if
+// anything else is not right; if r does; and with ctx.Err().
 func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
-		d, err := l.open(ctx, r, "prior", priorMagic, priorVersion, "learn it again")
+		d, err := l.open(r, "prior", priorMagic, priorVersion, "learn it again")
 		if err != nil {
 			return nil, err
 		}
@@ -186,7 +183,7 @@ func (l PriorLimits) Decode(ctx context.Context, r io.Reader) (*Prior, error) {
 			d.Fail("a prior of kind %d", kind)
 		}
 		p, err := readPrior(d)
-		return p, decoded(d, err)
+		return p, decoded(ctx, d, err)
 	})
 }
 
@@ -199,7 +196,7 @@ func readAll(r io.Reader, limit int64) ([]byte, error) {
 }
 
 // open reads to the end of r, and returns what decodes the payload of what [codec.Seal] wrote.
-func (l PriorLimits) open(ctx context.Context, r io.Reader, what, magic string, version byte, again string) (*codec.Decoder, error) {
+func (l PriorLimits) open(r io.Reader, what, magic string, version byte, again string) (*codec.Decoder, error) {
 	l, err := l.filled()
 	if err != nil {
 		return nil, err
@@ -212,16 +209,16 @@ func (l PriorLimits) open(ctx context.Context, r io.Reader, what, magic string, 
 		return nil, codec.Beyond("Bytes", l.Bytes, "the encoded %s is longer", what)
 	}
 	payload, err := codec.Open(b, what, magic, version, again)
-	return &codec.Decoder{Buf: payload, Ctx: ctx, Limits: codec.Limits(l)}, err
+	return &codec.Decoder{Buf: payload, Limits: codec.Limits(l)}, err
 }
 
 // decoded returns the error of a decoding that is over, err being what the decoder does not know of.
-func decoded(d *codec.Decoder, err error) error {
+func decoded(ctx context.Context, d *codec.Decoder, err error) error {
 	switch {
 	case d.Err != nil:
 		return d.Err
-	case d.Ctx.Err() != nil:
-		return d.Ctx.Err()
+	case ctx.Err() != nil:
+		return ctx.Err()
 	case err != nil:
 		return codec.Corrupt(err)
 	case len(d.Buf) > 0:

@@ -235,8 +235,7 @@ func TestPriorLimits(t *testing.T) {
 		{"Tasks", cmbo.PriorLimits{Tasks: 4}, cmbo.PriorLimits{Tasks: 3}},
 		{"TaskRows", cmbo.PriorLimits{TaskRows: 300}, cmbo.PriorLimits{TaskRows: 299}},
 		{"TotalRows", cmbo.PriorLimits{TotalRows: 360}, cmbo.PriorLimits{TotalRows: 359}},
-		{"Points", cmbo.PriorLimits{Points: 300}, cmbo.PriorLimits{Points: 299}},
-		{"Entries", cmbo.PriorLimits{Entries: 3*400 + 90000}, cmbo.PriorLimits{Entries: 3*400 + 89999}},
+		{"Points", cmbo.PriorLimits{Points: 12}, cmbo.PriorLimits{Points: 11}},
 	} {
 		_, err := tt.exact.Decode(ctx, bytes.NewReader(b))
 		require.NoError(t, err, tt.name)
@@ -258,7 +257,7 @@ func TestPriorLimits(t *testing.T) {
 	require.ErrorContains(t, err, "5 tasks, each output's counted again, have 380 observations; the limit is 379")
 	const most, mostInt = int64(math.MaxInt64), math.MaxInt
 	_, err = cmbo.PriorLimits{
-		Bytes: most, Tasks: mostInt, TaskRows: mostInt, TotalRows: mostInt, Points: mostInt, Entries: most,
+		Bytes: most, Tasks: mostInt, TaskRows: mostInt, TotalRows: mostInt, Points: mostInt,
 	}.Decode(ctx, bytes.NewReader(b))
 	require.NoError(t, err)
 	_, err = cmbo.PriorLimits{Tasks: -1}.Decode(ctx, bytes.NewReader(b))

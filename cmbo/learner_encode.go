@@ -147,7 +147,7 @@ func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reade
 		if err := space.Defined(); err != nil {
 			return nil, err
 		}
-		d, err := l.open(ctx, r, "learner", learnerMagic, learnerVersion, "begin again")
+		d, err := l.open(r, "learner", learnerMagic, learnerVersion, "begin again")
 		if err != nil {
 			return nil, err
 		}
@@ -155,7 +155,7 @@ func (l PriorLimits) DecodeLearner(ctx context.Context, space *Space, r io.Reade
 			return nil, err
 		}
 		learner, err := readLearner(d, space)
-		return learner, decoded(d, err)
+		return learner, decoded(ctx, d, err)
 	})
 }
 

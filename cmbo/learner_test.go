@@ -682,7 +682,7 @@ func FuzzDecodeLearner(f *testing.F) {
 		require.NoError(f, err)
 	}
 	f.Add([]byte("cmbolearner"))
-	limits := cmbo.PriorLimits{Bytes: 1 << 20, Tasks: 10, TaskRows: 50, TotalRows: 200, Points: 30, Entries: 1 << 12}
+	limits := cmbo.PriorLimits{Bytes: 1 << 20, Tasks: 10, TaskRows: 50, TotalRows: 200, Points: 30}
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if _, err := limits.DecodeLearner(ctx, cube, bytes.NewReader(b)); err != nil {
 			require.True(t, errors.Is(err, cmbo.ErrCorrupt) || errors.Is(err, cmbo.ErrVersion) || errors.Is(err, cmbo.ErrLearners), "%v", err)

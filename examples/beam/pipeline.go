@@ -115,7 +115,7 @@ func (f *taskFn) ProcessElement(ctx context.Context, id string, next func(*strin
 
 // own are the limits of what the job itself wrote: none.
 var own = cmbo.PriorLimits{
-	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt, Entries: math.MaxInt64,
+	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt,
 }
 
 // A shard is a learner on its way, with the tasks that it could not add.

@@ -92,7 +92,7 @@ func PutPrior(ctx context.Context, b *Store, p *cmbo.Prior) (digest string, err 
 
 // own are the limits of what programs like this one have stored: none.
 var own = cmbo.PriorLimits{
-	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt, Entries: math.MaxInt64,
+	Bytes: math.MaxInt64, Tasks: math.MaxInt, TaskRows: math.MaxInt, TotalRows: math.MaxInt, Points: math.MaxInt,
 }
 
 // Prior reads the prior of a digest, and fails with [cmbo.ErrCorrupt] if it has another.

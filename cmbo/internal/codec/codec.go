@@ -4,7 +4,6 @@ package codec
 
 import (
 	"cmp"
-	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
@@ -48,7 +47,6 @@ func CheckInt(v int64) error {
 type Limits struct {
 	Bytes                              int64
 	Tasks, TaskRows, TotalRows, Points int
-	Entries                            int64
 }
 
 // Beyond is the error of what exceeds the limit of a field.
@@ -141,10 +139,9 @@ func (e *Encoder) Matrix(m *linalg.Dense) {
 type Decoder struct {
 	Buf    []byte // what is left
 	Err    error
-	Ctx    context.Context
 	Limits Limits
-	// tasks, rows and entries are what AddRows has counted.
-	tasks, rows, entries int64
+	// tasks and rows are what AddRows has counted.
+	tasks, rows int64
 }
 
 // Within fails if n is above the limit of a field of Limits.
@@ -157,10 +154,9 @@ func (d *Decoder) Within(field string, n, limit int64, format string, args ...an
 // AddRows counts a task of n observations and holds the sums against the limits.
 func (d *Decoder) AddRows(id string, observations int) {
 	n := int64(observations)
-	d.tasks, d.rows, d.entries = d.tasks+1, d.rows+n, d.entries+n*n
+	d.tasks, d.rows = d.tasks+1, d.rows+n
 	d.Within("TaskRows", n, int64(d.Limits.TaskRows), "task %q has %d observations", id, n)
 	d.Within("TotalRows", d.rows, int64(d.Limits.TotalRows), "%d tasks, each output's counted again, have %d observations", d.tasks, d.rows)
-	d.Within("Entries", d.entries, d.Limits.Entries, "the covariance matrices of %d tasks, each output's counted again, have %d entries", d.tasks, d.entries)
 }
 
 // Fail records trouble, unless there was some before.
@@ -388,7 +384,6 @@ func (d *Decoder) Points(dim int) *linalg.Dense {
 	if rows < 1 || cols != uint64(dim) || rows > uint64(len(d.Buf)/(8*dim)) {
 		d.Fail("%d points of %d coordinates in a space of %d, in %d bytes", rows, cols, dim, len(d.Buf))
 	}
-	d.Within("Points", int64(rows), int64(d.Limits.Points), "a set of %d points", rows)
 	if d.Err != nil {
 		return linalg.NewDense(0, dim, nil)
 	}

@@ -2,7 +2,6 @@ package codec
 
 import (
 	"bytes"
-	"context"
 	"encoding/binary"
 	"fmt"
 	"math"
@@ -46,7 +45,7 @@ func TestRoundTrip(t *testing.T) {
 	require.NoError(t, e.Kernel(k))
 	require.NoError(t, e.Kernel(nil))
 	e.Raw([]byte{1, 2})
-	d := Decoder{Buf: e.Buf, Ctx: context.Background(), Limits: Limits{Points: 2}}
+	d := Decoder{Buf: e.Buf}
 	require.Equal(t, byte(255), d.Byte())
 	require.Equal(t, uint64(math.MaxUint64), d.Fixed())
 	require.Equal(t, ints, d.Ints())
@@ -140,9 +139,8 @@ func TestDecoderRefuses(t *testing.T) {
 		{append([]byte{0, 2}, bits(0, 0)...), func(d *Decoder) any { return rows(d.Points(2)) }, 0, "0 points of 2 coordinates"},
 		{append([]byte{1, 1}, bits(0, 0)...), func(d *Decoder) any { return rows(d.Points(2)) }, 0, "1 points of 1 coordinates"},
 		{append([]byte{2, 2}, bits(0, 0, 1)...), func(d *Decoder) any { return rows(d.Points(2)) }, 0, "2 points of 2 coordinates in a space of 2, in 24 bytes"},
-		{append([]byte{3, 1}, bits(0, 0, 1)...), func(d *Decoder) any { return rows(d.Points(1)) }, 0, "a set of 3 points; the limit is 2, which PriorLimits.Points sets"},
 	} {
-		d := Decoder{Buf: bytes.Clone(c.buf), Ctx: context.Background(), Limits: Limits{Points: 2}}
+		d := Decoder{Buf: bytes.Clone(c.buf)}
 		require.Equal(t, c.gets, c.read(&d), c.says)
 		require.ErrorIs(t, d.Err, ErrCorrupt)
 		require.ErrorContains(t, d.Err, c.says)

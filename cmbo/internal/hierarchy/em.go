@@ -398,11 +398,15 @@ func (e *estep) posteriorMean(c *carried, m Moments, mean float64) ([]float64, e
 	return out, nil
 }
 
+// meanRows bounds the values of a task, a seeded sample, that its posterior mean is of. They take memory quadratic and
+// time cubic in their number, in runs with a context too, whose prior may be another's, of a few bytes a value.
+const meanRows = 2000
+
 // posteriorMeans returns the means on the grid that tasks leave of the population's, by task.
 func (m *Model) posteriorMeans(ctx context.Context, tasks []Task, workers int) ([][]float64, error) {
 	means, memory := make([][]float64, len(tasks)), make([]estep, parallel.Workers(workers, len(tasks)))
 	return means, parallel.For(ctx, workers, len(tasks), func(w, i int) error {
-		on, err := m.grid.carryTask(&tasks[i])
+		on, err := m.grid.carryTask(tasks[i].some(meanRows, m.settings.Seed))
 		if err == nil {
 			means[i], err = memory[w].posteriorMean(on, m.pop, m.grid.base.Mean)
 		}

@@ -102,7 +102,9 @@ func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
 	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1) {
 		d.Fail("a prior without a base process")
 	}
-	if n, _ := z.Dims(); neighbours > n {
+	n, _ := z.Dims()
+	d.Within("Points", int64(n), int64(d.Limits.Points), "an index set of %d points", n)
+	if neighbours > n {
 		d.Fail("%d neighbours among %d points", neighbours, n)
 	}
 	if d.Err != nil {

@@ -23,7 +23,7 @@ func TestEncode(t *testing.T) {
 	decode := func(m *Model) (*Model, error) {
 		var e codec.Encoder
 		require.NoError(t, m.Encode(&e))
-		d := codec.Decoder{Buf: e.Buf, Ctx: ctx, Limits: codec.Limits{Tasks: 99, TaskRows: 99, TotalRows: 9999, Points: 999, Entries: 1 << 20}}
+		d := codec.Decoder{Buf: e.Buf, Limits: codec.Limits{Tasks: 99, TaskRows: 99, TotalRows: 9999, Points: 999}}
 		got, err := Decode(&d, 2, s)
 		if err = errors.Join(err, d.Err); err == nil {
 			require.Empty(t, d.Buf)

@@ -97,7 +97,7 @@ func TestInflation(t *testing.T) {
 		}
 		var e codec.Encoder
 		require.NoError(t, m.Encode(&e))
-		d := codec.Decoder{Buf: e.Buf, Ctx: ctx, Limits: codec.Limits{Tasks: 24, TaskRows: 48, TotalRows: 24 * 48, Points: 60, Entries: 1 << 20}}
+		d := codec.Decoder{Buf: e.Buf, Limits: codec.Limits{Tasks: 24, TaskRows: 48, TotalRows: 24 * 48, Points: 60}}
 		back, err := Decode(&d, 2, o)
 		require.NoError(t, err)
 		require.NoError(t, d.Err)

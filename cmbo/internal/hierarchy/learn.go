@@ -112,7 +112,7 @@ func sample(tasks []Task, n int, seed uint64, label string) []Task {
 }
 
 // TaskMeans returns what each task's values leave of the mean of the population at the rows
-// of x, by task, on so many goroutines at most. It takes what a step of EM takes without the G³.
+// of x, by task, of 2,000 of them at most, on so many goroutines at most. It takes what a step of EM takes without the G³.
 func (m *Model) TaskMeans(ctx context.Context, x *linalg.Dense, workers int) ([][]float64, error) {
 	at, err := m.grid.locate(x, new(linalg.Dense))
 	if err != nil {

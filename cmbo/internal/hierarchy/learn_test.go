@@ -360,3 +360,17 @@ func TestTaskMeans(t *testing.T) {
 		assert.InDeltaSlice(t, grid, means[i][3:], 1e-9)
 	}
 }
+
+// TestTaskMeansOfManyValues: of a task of very many values the mean is that of a sample, of one of fewer of all.
+func TestTaskMeansOfManyValues(t *testing.T) {
+	r := rng.Stream(25, t.Name())
+	m := learn(t, makeTasks(25, 4, 6, 2, 0, 1), uniform(r, 10, 2), testSettings(2))
+	long := Task{ID: "long", X: uniform(r, meanRows+1, 2)}
+	for i := range meanRows + 1 {
+		long.Z = append(long.Z, long.X.At(i, 0)+0.1*r.NormFloat64())
+	}
+	means, err := m.posteriorMeans(ctx, []Task{long, *long.some(meanRows, m.settings.Seed), *long.some(meanRows-1, m.settings.Seed)}, 1)
+	require.NoError(t, err)
+	require.Equal(t, means[1], means[0])
+	require.NotEqual(t, means[2], means[1])
+}

@@ -297,8 +297,7 @@ func decodePrior(ctx context.Context, b []byte, l *Limits) (*cmbo.Prior, error) 
 // decodeKept decodes a prior that was kept, whatever the limits were then.
 func decodeKept(ctx context.Context, b []byte) (*cmbo.Prior, error) {
 	const any = math.MaxInt
-	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any,
-		Entries: math.MaxInt64}
+	limits := cmbo.PriorLimits{Bytes: math.MaxInt64 - 1, Tasks: any, TaskRows: any, TotalRows: any, Points: any}
 	return limits.Decode(ctx, bytes.NewReader(b))
 }
 
