@@ -106,7 +106,7 @@ func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {
 	return tasks, nil
 }
 
-// A vocabulary holds the descriptors of tasks, and their outputs by spelling.
+// A vocabulary holds the IDs and descriptors of tasks, and their outputs by spelling.
 type vocabulary map[string]firstUse
 
 type firstUse struct {
@@ -114,12 +114,16 @@ type firstUse struct {
 	word any // a descriptor's value, an output's name
 }
 
-// take adds what a task has, unless v is nil, and reports what one before excludes: a descriptor that is a number here and a choice
-// there, and an output whose name hardly differs.
+// take adds what a task has, unless v is nil, and reports what one before excludes: its ID, a descriptor that is a number
+// here and a choice there, and an output whose name hardly differs.
 func (v vocabulary) take(t *Task) error {
 	if v == nil {
 		return nil
 	}
+	if _, twice := v["task "+t.ID]; twice {
+		return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), t.ID)
+	}
+	v["task "+t.ID] = firstUse{}
 	for name, value := range t.Context {
 		first := cmp.Or(v["descriptor "+name], firstUse{t.ID, value})
 		v["descriptor "+name] = first

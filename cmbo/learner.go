@@ -74,39 +74,39 @@ func (l *Learner) made() error {
 // kept in the end against each other. In a later pass it fails with [ErrNumerical] if what the task adds
 // is beyond the range of the sums or its covariance is singular; the learner can go on without the task, which every learner
 // that it is given to leaves out alike. It takes O(n) time in the first pass, O(n³ + 32 n I + I²) in the others.
-func (l *Learner) Add(task Task) error { return guard(func() error { return l.add(task) }) }
-
-func (l *Learner) add(task Task) error {
-	if err := l.made(); err != nil {
-		return err
-	}
-	if l.pass > 0 && l.sums == nil {
-		return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
-	}
-	checked, err := l.config.checkTasks(l.space, []Task{task})
-	if err != nil {
-		return err
-	}
-	k := &checked[0]
-	if l.sums == nil {
-		if l.seen.tasks >= hierarchy.MaxTasks {
-			return space.InTask(space.Errorf(ErrTask, "%d tasks were added, and a learner takes no more", l.seen.tasks), k.ID)
-		}
-		if err := l.kept.add(l.config.seed, *k); err != nil {
+func (l *Learner) Add(task Task) error {
+	return guard(func() error {
+		if err := l.made(); err != nil {
 			return err
 		}
+		if l.pass > 0 && l.sums == nil {
+			return space.InTask(space.Errorf(ErrTask, "all %d tasks were kept, and there is no other pass", l.first.tasks), task.ID)
+		}
+		checked, err := l.config.checkTasks(l.space, []Task{task})
+		if err != nil {
+			return err
+		}
+		k := &checked[0]
+		if l.sums == nil {
+			if l.seen.tasks >= hierarchy.MaxTasks {
+				return space.InTask(space.Errorf(ErrTask, "%d tasks were added, and a learner takes no more", l.seen.tasks), k.ID)
+			}
+			if err := l.kept.add(l.config.seed, *k); err != nil {
+				return err
+			}
+			l.seen.add(k)
+			return nil
+		}
+		if len(k.X) > 0 {
+			err = l.sums.add(l, k)
+		}
+		// What cannot be added was seen all the same, and is left out wherever it is seen.
 		l.seen.add(k)
+		if err != nil {
+			return space.InTask(space.Errorf(ErrNumerical, "pass %d: %v", l.pass+1, err), k.ID)
+		}
 		return nil
-	}
-	if len(k.X) > 0 {
-		err = l.sums.add(l, k)
-	}
-	// What cannot be added was seen all the same, and is left out wherever it is seen.
-	l.seen.add(k)
-	if err != nil {
-		return space.InTask(space.Errorf(ErrNumerical, "pass %d: %v", l.pass+1, err), k.ID)
-	}
-	return nil
+	})
 }
 
 // add adds a task of values to the sums.
@@ -125,10 +125,8 @@ func (l *Learner) Shard() *Learner {
 	}
 	s := &Learner{config: l.config, space: l.space, pass: l.pass, first: l.first}
 	if l.pass == 0 {
-		s.kept = new(keptTasks)
-		if l.kept.known != nil {
-			s.kept.known = make(vocabulary)
-		}
+		s.kept = &keptTasks{known: maps.Clone(l.kept.known)} // nil if that is
+		clear(s.kept.known)
 	}
 	if l.sums != nil {
 		s.sums = l.sums.again(l.sums.of)
@@ -143,28 +141,28 @@ func (s *sums) again(of *hierarchy.Pass) *sums {
 // Merge adds the tasks of o, which stays as it is. It fails with [ErrLearners] if o is of
 // another space, other options, another pass or another past, and with [ErrTask] if two
 // tasks kept of both have one ID or exclude each other; l is then what it was.
-func (l *Learner) Merge(o *Learner) error { return guard(func() error { return l.merge(o) }) }
-
-func (l *Learner) merge(o *Learner) error {
-	if err := l.fits(o); err != nil {
-		return err
-	}
-	if n := l.seen.tasks + o.seen.tasks; n > hierarchy.MaxTasks {
-		return fmt.Errorf("%w: %d tasks; one takes at most %d", ErrLearners, n, hierarchy.MaxTasks)
-	}
-	if l.pass == 0 {
-		kept, err := l.kept.merged(o.kept)
-		if err != nil {
+func (l *Learner) Merge(o *Learner) error {
+	return guard(func() error {
+		if err := l.fits(o); err != nil {
 			return err
 		}
-		l.kept = kept
-	} else if l.sums != nil {
-		if err := l.sums.tally.Merge(o.sums.tally); err != nil {
-			return fmt.Errorf("%w: %w", ErrLearners, err)
+		if n := l.seen.tasks + o.seen.tasks; n > hierarchy.MaxTasks {
+			return fmt.Errorf("%w: %d tasks; one takes at most %d", ErrLearners, n, hierarchy.MaxTasks)
 		}
-	}
-	l.seen.merge(&o.seen)
-	return nil
+		if l.pass == 0 {
+			kept, err := l.kept.merged(o.kept)
+			if err != nil {
+				return err
+			}
+			l.kept = kept
+		} else if l.sums != nil {
+			if err := l.sums.tally.Merge(o.sums.tally); err != nil {
+				return fmt.Errorf("%w: %w", ErrLearners, err)
+			}
+		}
+		l.seen.merge(&o.seen)
+		return nil
+	})
 }
 
 // fits reports why o cannot be merged.
@@ -229,35 +227,33 @@ func sameKernel(a, b kernel.Kernel) bool {
 // ctx.Err(), which a later pass looks at once; the learner is then what it was. It takes the time of Learn for the
 // sample, and O(I³) in later passes.
 func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
-	return called(ctx, l.made(), func() (bool, error) { return l.endPass(ctx) })
-}
-
-func (l *Learner) endPass(ctx context.Context) (more bool, err error) {
-	if l.kept == nil {
-		return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
-	}
-	o := hierarchySettings(l.config, l.space)
-	if l.pass == 0 {
-		s, err := l.begin(ctx)
-		if err != nil {
-			return false, err
+	return called(ctx, l.made(), func() (bool, error) {
+		if l.kept == nil {
+			return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
 		}
-		l.pass, l.first, l.seen, l.sums = 1, l.seen, census{}, s
-		return s != nil, nil
-	}
-	if l.sums == nil || ctx.Err() != nil {
-		return false, ctx.Err()
-	}
-	if l.seen != l.first {
-		return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones",
-			ErrTask, l.pass+1, l.seen.tasks, l.first.tasks)
-	}
-	if l.sums.tally.Tasks() == 0 {
-		return false, fmt.Errorf("%w: pass %d left all tasks out", ErrNoTasks, l.pass+1)
-	}
-	next, _ := l.sums.of.Next(l.sums.tally, o.Shrink)
-	l.pass, l.seen, l.sums = l.pass+1, census{}, l.sums.again(next)
-	return l.pass <= o.Passes, nil
+		o := hierarchySettings(l.config, l.space)
+		if l.pass == 0 {
+			s, err := l.begin(ctx)
+			if err != nil {
+				return false, err
+			}
+			l.pass, l.first, l.seen, l.sums = 1, l.seen, census{}, s
+			return s != nil, nil
+		}
+		if l.sums == nil || ctx.Err() != nil {
+			return false, ctx.Err()
+		}
+		if l.seen != l.first {
+			return false, fmt.Errorf("%w: pass %d saw %d tasks and the first one %d, or other ones",
+				ErrTask, l.pass+1, l.seen.tasks, l.first.tasks)
+		}
+		if l.sums.tally.Tasks() == 0 {
+			return false, fmt.Errorf("%w: pass %d left all tasks out", ErrNoTasks, l.pass+1)
+		}
+		next, _ := l.sums.of.Next(l.sums.tally, o.Shrink)
+		l.pass, l.seen, l.sums = l.pass+1, census{}, l.sums.again(next)
+		return l.pass <= o.Passes, nil
+	})
 }
 
 // begin makes of the sample what a second pass works with, nil if it is all tasks.
@@ -287,30 +283,28 @@ func (l *Learner) sample() (*trainingSet, error) {
 // of the sample of the tasks added so far. It fails as EndPass does and changes nothing. It takes the time of Learn
 // for the sample; where a second pass has begun, that of replays, outputs and failures alone.
 func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
-	return called(ctx, l.made(), func() (*Prior, error) { return l.prior(ctx) })
-}
-
-func (l *Learner) prior(ctx context.Context) (*Prior, error) {
-	if l.kept == nil {
-		return nil, fmt.Errorf("%w: a shard of pass %d has no sample of the tasks: merge it into the learner it is of",
-			ErrLearners, l.pass+1)
-	}
-	t, err := l.sample()
-	if err != nil {
-		return nil, err
-	}
-	s, all := l.sums, l.first.valued
-	if l.pass == 0 {
-		if s, err = l.begin(ctx); err != nil {
+	return called(ctx, l.made(), func() (*Prior, error) {
+		if l.kept == nil {
+			return nil, fmt.Errorf("%w: a shard of pass %d has no sample of the tasks: merge it into the learner it is of",
+				ErrLearners, l.pass+1)
+		}
+		t, err := l.sample()
+		if err != nil {
 			return nil, err
 		}
-		all = l.seen.valued
-	}
-	if s == nil {
-		return t.learn(ctx)
-	}
-	m := s.of.Model(t.standardized(s.mean, s.sd), all, hierarchySettings(t.config, t.space))
-	return t.finish(ctx, m)
+		s, all := l.sums, l.first.valued
+		if l.pass == 0 {
+			if s, err = l.begin(ctx); err != nil {
+				return nil, err
+			}
+			all = l.seen.valued
+		}
+		if s == nil {
+			return t.learn(ctx)
+		}
+		m := s.of.Model(t.standardized(s.mean, s.sd), all, hierarchySettings(t.config, t.space))
+		return t.finish(ctx, m)
+	})
 }
 
 // Pass returns the number of the pass that the learner is in, from 1, and the number of tasks that it was given in
@@ -379,10 +373,6 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 	if at >= sampleTasks {
 		return nil
 	}
-	same := func(b keptTask) bool { return b.task.ID == t.ID }
-	if k.known != nil && (slices.ContainsFunc(k.valued, same) || slices.ContainsFunc(k.failing, same)) {
-		return sameID(t.ID)
-	}
 	known := maps.Clone(k.known)
 	if err := known.take(&t); err != nil {
 		return err
@@ -393,10 +383,6 @@ func (k *keptTasks) add(seed uint64, t Task) error {
 		k.known, _ = k.words() // none excludes another
 	}
 	return nil
-}
-
-func sameID(id string) error {
-	return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), id)
 }
 
 // cloneTask returns t with all but its parameters copied.
@@ -430,12 +416,9 @@ func (k *keptTasks) merged(o *keptTasks) (*keptTasks, error) {
 
 // words returns the vocabulary of the tasks. It fails if two of them have one ID or exclude each other.
 func (k *keptTasks) words() (vocabulary, error) {
-	known, tasks := make(vocabulary), k.tasks()
-	for i := range tasks {
-		if i > 0 && tasks[i].ID == tasks[i-1].ID {
-			return nil, sameID(tasks[i].ID)
-		}
-		if err := known.take(&tasks[i]); err != nil {
+	known := make(vocabulary)
+	for _, t := range k.tasks() {
+		if err := known.take(&t); err != nil {
 			return nil, err
 		}
 	}
