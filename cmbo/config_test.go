@@ -98,6 +98,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 	elsewhere := map[string]string{
 		"given": "nil once the options are checked",
 		"mark":  "for RestoreJournal alone",
+		"costs": "follows from prior and outputs",
 
 		"newPrior": "for Restore and RestoreJournal alone",
 	}

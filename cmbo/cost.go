@@ -24,7 +24,8 @@ import (
 // The acquisition is divided by a power of the expected cost: the first, or with a budget ([WithBudget]) the share of
 // it that is left (E. H. Lee, V. Perrone, C. Archambeau and M. Seeger, Cost-aware Bayesian optimization,
 // arXiv:2003.10870, section 4.2). Logarithms of costs have a model as other outputs have. While nothing is known, or
-// all costs told are equal, costs count as equal.
+// all costs told are equal, costs count as equal. Values of past tasks that are not positive, such as seconds rounded down,
+// count as missing where others are: New and [Restore] then learn the output anew.
 func AsCost() OutputOption {
 	return outputOption(func(o *runlog.Output) error { o.Cost = true; return nil })
 }
@@ -58,8 +59,8 @@ func checkBudget(v float64) error {
 	return refuseUnless(v > 0 && !math.IsInf(v, 1), "a budget of %g, which is not positive and finite", v)
 }
 
-// checkCost fails where an output and a function both give the cost, and where past tasks have
-// values of that output that cannot be costs.
+// checkCost fails where an output and a function both give the cost, and where no value of that output in past tasks can be
+// a cost. It takes over what those that can be say.
 func (c *runConfig) checkCost() error {
 	i := slices.IndexFunc(c.outputs, func(o runlog.Output) bool { return o.Cost })
 	if i < 0 {
@@ -69,21 +70,45 @@ func (c *runConfig) checkCost() error {
 	if c.cost != nil {
 		return optionErrorf("%s contradicts output %q, which is the cost", optCost, o.Name)
 	}
-	p := c.prior.output(o.Name)
-	if p == nil {
-		return nil
-	}
-	for _, t := range p.model.Tasks() {
-		least, largest := math.Inf(1), 0.0
-		for k := range t.Z {
-			v := p.value(t, k)
-			least, largest = min(least, v), max(largest, v)
-		}
-		if !(least > costRounding*largest) {
-			return fmt.Errorf("%w: output %q of task %q has the value %.3g, and a cost is positive", ErrPriorMismatch, o.Name, t.ID, least)
-		}
+	if p := c.prior.output(o.Name); p != nil {
+		costs, err := c.prior.costs(p)
+		c.costs = costs
+		return err
 	}
 	return nil
+}
+
+// costs returns what is known of an output that is a cost: where some values cannot be costs, as seconds that were rounded
+// down, what the others say.
+func (p *Prior) costs(o *outputPrior) (*outputPrior, error) {
+	var positive measured
+	missing := false
+	for _, t := range o.model.Tasks() {
+		var largest float64
+		for k := range t.Z {
+			largest = max(largest, o.value(t, k))
+		}
+		var rows []int
+		var y []float64
+		for k := range t.Z {
+			if v := o.value(t, k); v > costRounding*largest {
+				rows, y = append(rows, k), append(y, v)
+			}
+		}
+		missing = missing || len(y) < len(t.Z)
+		if len(y) > 0 {
+			t.X = points.Pick(t.X, rows)
+			positive.tasks, positive.y = append(positive.tasks, t), append(positive.y, y)
+		}
+	}
+	if !missing {
+		return o, nil
+	}
+	if len(positive.tasks) == 0 {
+		return nil, fmt.Errorf("%w: no value of output %q of past tasks is positive, and a cost is", ErrPriorMismatch, o.name)
+	}
+	t := trainingSet{config: p.config, space: p.space}
+	return t.learnOutput(context.Background(), o.name, &positive, o.model.Grid())
 }
 
 // costRounding is the ratio of two costs of a task below which the smaller one cannot be

@@ -809,10 +809,10 @@ func TestCostErrors(t *testing.T) {
 	require.NoError(t, o.TellFailed(trial.ID, Outputs{"seconds": 2}), "a failure may lack other outputs")
 
 	one := func([]float64) float64 { return 1 }
-	zero := []Task{tasks[0], tasks[1]}
-	zero[1].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[1].Outputs["seconds"])}
-	zero[1].Outputs["seconds"][3] = 0
-	p, err := Learn(ctx, s, zero)
+	zero := tasks[0]
+	zero.Outputs = map[string][]float64{"seconds": make([]float64, len(zero.Y))}
+	zero.Outputs["seconds"][3] = -1
+	none, err := Learn(ctx, s, []Task{zero})
 	require.NoError(t, err)
 	for text, opts := range map[string][]Option{
 		`outputs "a" and "b" are both the cost`:              {WithOutput("b", AsCost()), WithOutput("a", AsCost())},
@@ -821,19 +821,19 @@ func TestCostErrors(t *testing.T) {
 		`a nil cost`: {WithCost(nil)},
 		`a budget of 0, which is not positive and finite`:    {WithBudget(0)},
 		`a budget of +Inf, which is not positive and finite`: {WithBudget(math.Inf(1))},
-		`output "seconds" of task "task 1" has the value`:    {WithPrior(p), WithOutput("seconds", AsCost())},
+		`no value of output "seconds" of past tasks is pos`:  {WithPrior(none), WithOutput("seconds", AsCost())},
 	} {
 		_, err := New(s, opts...)
 		assert.ErrorContains(t, err, text)
 	}
-	_, err = New(s, WithPrior(p), WithOutput("seconds", AtMost(3)))
+	_, err = New(s, WithPrior(none), WithOutput("seconds", AtMost(3)))
 	assert.NoError(t, err, "only a cost has to be positive")
 	// Of values that are learned as they are those can be told from 0 that are not below 1e-12 of
 	// the largest, whatever their unit.
 	for _, c := range []struct {
 		least, unit float64
-		refused     bool
-	}{{1e-5, 1e8, true}, {1e-2, 1e8, false}, {1e-13, 1e-8, false}} {
+		missing     int
+	}{{1e-5, 1e8, 1}, {1e-2, 1e8, 0}, {1e-13, 1e-8, 0}} {
 		far := tasks[1]
 		far.Outputs = map[string][]float64{"seconds": slices.Clone(tasks[1].Outputs["seconds"])}
 		for i := range far.Outputs["seconds"] {
@@ -843,8 +843,9 @@ func TestCostErrors(t *testing.T) {
 		q, err := Learn(ctx, s, []Task{far})
 		require.NoError(t, err)
 		require.Zero(t, q.output("seconds").warp.Unit)
-		_, err = New(s, WithPrior(q), WithOutput("seconds", AsCost()))
-		assert.Equal(t, c.refused, err != nil, "%g: %v", c.least, err)
+		o, err := New(s, WithPrior(q), WithOutput("seconds", AsCost()))
+		require.NoError(t, err)
+		assert.Len(t, o.outputs[0].past.values(), 10-c.missing, "%g", c.least)
 	}
 	_, err = New(s, WithCost(one), WithBudget(0.25))
 	assert.NoError(t, err)
@@ -1052,6 +1053,62 @@ func TestCostOfPrior(t *testing.T) {
 	// The largest improvement per cost is not that of the largest improvement.
 	assert.GreaterOrEqual(t, u.PerCost, u.Next/u.Cost)
 	assert.Contains(t, u.String(), fmt.Sprintf("%.4g is spent", u.Spent))
+}
+
+// TestPastValuesThatAreNoCosts: a cost is expected as if values that cannot be one, of seconds rounded down, had not been
+// recorded, also after a prior was stored, and tasks of which nothing is left did not exist.
+func TestPastValuesThatAreNoCosts(t *testing.T) {
+	ctx := context.Background()
+	_, tasks := encoded(t, 4, 15)
+	box, err := NewSpace(Float("a", 0, 1), Float("b", 0, 1))
+	require.NoError(t, err)
+	expected := func(p *Prior) (*Optimizer, []float64) {
+		o, err := New(box, WithPrior(p), WithOutput("seconds", AsCost()))
+		require.NoError(t, err)
+		_, err = o.Ask(ctx)
+		require.NoError(t, err)
+		step, _ := o.LastStep()
+		return o, step.Cost
+	}
+	learned := func(v float64) *Prior { // in place of a value, and of all of a task
+		given := slices.Clone(tasks)
+		for i, n := range map[int]int{1: 1, 3: 15} {
+			seconds := slices.Clone(tasks[i].Outputs["seconds"])
+			for k := range n {
+				seconds[14-k] = v
+			}
+			given[i].Outputs = map[string][]float64{"seconds": seconds}
+		}
+		p, err := Learn(ctx, box, given, WithIndexPoints(40))
+		require.NoError(t, err)
+		return p
+	}
+	_, want := expected(learned(math.NaN()))
+	require.NotEmpty(t, want)
+	for _, v := range []float64{0, -1} {
+		past := learned(v)
+		o, got := expected(past)
+		require.Len(t, got, len(want))
+		for i := range got {
+			require.InEpsilon(t, want[i], got[i], 1e-6)
+		}
+		var b bytes.Buffer
+		require.NoError(t, past.Encode(&b))
+		p, err := DecodePrior(&b)
+		require.NoError(t, err)
+		_, again := expected(p)
+		require.Equal(t, got, again)
+		b.Reset()
+		require.NoError(t, o.Snapshot(&b))
+		restored, err := Restore(&b, WithPrior(past))
+		require.NoError(t, err)
+		a, err := o.Ask(ctx)
+		require.NoError(t, err)
+		r, err := restored.Ask(ctx)
+		require.NoError(t, err)
+		require.Equal(t, a.X, r.X)
+		assert.ErrorContains(t, o.Tell(1, 1, Outputs{"seconds": v}), "is a cost, and ")
+	}
 }
 
 // TestBudgetPaysExactly: a budget of so many equal costs pays for as many evaluations, however sums and logarithms round;

@@ -99,9 +99,10 @@ type runConfig struct {
 	checkpoints bool
 	outputs     []runlog.Output // in the order of their names
 	cost        func(x []float64) float64
-	budget      float64 // 0 for none
-	context     Context // descriptors of the new task, normal
-	sobol       int     // candidates of a parameter space
+	costs       *outputPrior // what past tasks say of the output that is the cost: see checkCost
+	budget      float64      // 0 for none
+	context     Context      // descriptors of the new task, normal
+	sobol       int          // candidates of a parameter space
 	local       int
 }
 

@@ -93,7 +93,7 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) {
 	var out []*outputPrior
 	for _, name := range slices.Sorted(maps.Keys(t.outputs)) {
-		o, err := t.learnOutput(ctx, name, t.outputs[name])
+		o, err := t.learnOutput(ctx, name, t.outputs[name], t.grid())
 		if err != nil {
 			return nil, fmt.Errorf("output %q: %w", name, err)
 		}
@@ -102,8 +102,8 @@ func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) 
 	return out, nil
 }
 
-// learnOutput learns one output.
-func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured) (*outputPrior, error) {
+// learnOutput learns one output on the points of a grid.
+func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured, grid *linalg.Dense) (*outputPrior, error) {
 	c := t.config
 	p := &outputPrior{name: name, warp: scaling.ChooseWarp(m.y...), rows: m.rows}
 	for i := range m.tasks {
@@ -112,7 +112,7 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured)
 	}
 	mean, sd := hierarchy.CommonScale(m.tasks)
 	var err error
-	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), t.grid(), outputSettings(c, t.space))
+	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), grid, outputSettings(c, t.space))
 	return p, gp.Marked(ctx, err)
 }
 

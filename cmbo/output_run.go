@@ -39,8 +39,12 @@ func (f *outputFit) to(v float64) float64 {
 func (c *runConfig) newOutputModels() []*outputModel {
 	var out []*outputModel
 	for _, o := range c.outputs {
+		past := c.prior.output(o.Name)
+		if o.Cost {
+			past = c.costs
+		}
 		if o.Limited() || o.Cost {
-			out = append(out, &outputModel{output: o, past: c.prior.output(o.Name)})
+			out = append(out, &outputModel{output: o, past: past})
 		}
 	}
 	return out
