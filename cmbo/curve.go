@@ -80,7 +80,9 @@ func percent(p float64) string {
 // the steps after its last one, or cancel its trial and enqueue its point.
 //
 // The advice is to stop once the curve has cut the chance to become the best by nine tenths, judging by the curves of
-// past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. It needs a best value and, without
+// past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. However small a chance was before the
+// curve, as of a point enqueued far from the best, it is no reason to stop: models are too sure of such chances, and to
+// stop all below 1e-4 finds less (examples/hpob/README.md). It needs a best value and, without
 // past curves or with a prior of ranks, five completed curves. Report fails, changing nothing, with
 // [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or, for a finite value that Tell refuses, [ErrValue]. If only
 // its advice fails, with [ErrNumerical] or ctx.Err(), the value counts. It waits for an Ask under way.
