@@ -27,6 +27,9 @@ var reasonNames = [...]string{"largest score", "initial design", "enqueued"}
 // String returns "largest score", "initial design" or "enqueued".
 func (r Reason) String() string { return names.Of(reasonNames[:], int(r), "Reason") }
 
+// MarshalText returns what String does, for JSON.
+func (r Reason) MarshalText() ([]byte, error) { return []byte(r.String()), nil }
+
 // An Explanation says how a trial came about.
 type Explanation struct {
 	Trial  Trial

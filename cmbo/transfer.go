@@ -31,6 +31,9 @@ var levelNames = [...]string{"no transfer", "population", "cluster"}
 // String returns "no transfer", "population" or "cluster".
 func (l Level) String() string { return names.Of(levelNames[:], int(l), "Level") }
 
+// MarshalText returns what String does, for JSON.
+func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
+
 // A Hypothesis says what the new task may be like, and how probable that is.
 type Hypothesis struct {
 	Level Level
@@ -114,6 +117,9 @@ var verdictNames = [...]string{"unknown", "too early to tell", "transfer helps",
 // String returns "unknown", "too early to tell", "transfer helps", "unclear", "the past
 // misleads" or "the past is upside down".
 func (v Verdict) String() string { return names.Of(verdictNames[:], int(v), "Verdict") }
+
+// MarshalText returns what String does, for JSON.
+func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil }
 
 // Transfer says what the run has found out about the worth of the past.
 type Transfer struct {

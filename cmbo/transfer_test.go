@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"fmt"
 	"math"
 	"slices"
@@ -381,4 +382,13 @@ func TestTransferInOtherUnits(t *testing.T) {
 			assert.NotContains(t, tr.String(), "units")
 		}
 	}
+}
+
+// TestVerdictsAsJSON: verdicts, levels and reasons go into JSON by their names, as keys too.
+func TestVerdictsAsJSON(t *testing.T) {
+	b, err := json.Marshal(map[cmbo.Level]any{
+		cmbo.LevelNone: []any{cmbo.TransferHelps, cmbo.ReasonDesign, cmbo.TransferReversed, cmbo.Verdict(99)},
+	})
+	require.NoError(t, err)
+	require.JSONEq(t, `{"no transfer": ["transfer helps", "initial design", "the past is upside down", "Verdict(99)"]}`, string(b))
 }
