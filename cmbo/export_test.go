@@ -54,6 +54,9 @@ var Coordinates = &coordinates
 // ViewShares are the views that a run without a past chooses from.
 var ViewShares = &viewShares
 
+// RaisePenalties is what a run without a past makes of values that hold penalties.
+var RaisePenalties = &raisePenalties
+
 // NewSurrogate returns the model of a run over a space, for a suite outside.
 func NewSurrogate(space *Space, opts ...Option) (Surrogate, error) {
 	c, err := newRunConfig(opts)

@@ -1,11 +1,25 @@
 package cmbo_test
 
 import (
+	"bytes"
+	"flag"
+	"math"
+	"slices"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+)
+
+var (
+	penaltyProblems = flag.Int("penalties", 2, "problems of each family of TestPenaltiesWithoutAPast")
+	penaltySize     = flag.Float64("penalty", 1e6, "penalty of its runs, 0 for none")
+	penaltyOther    = flag.String("penalty-other", "random", "what it compares them with: random search, values as they are, failed, told as failures, or none, without a penalty")
+	penaltyBudget   = flag.Int("penalty-budget", 50, "evaluations of each of its runs")
 )
 
 // How large a penalty is changes nothing: neither what is learned of tasks that hold
@@ -85,5 +99,123 @@ func TestPenalties(t *testing.T) {
 		require.NoError(t, err)
 		assert.InDelta(t, 100, mean, 10, "told %g", penalty)
 		assert.Less(t, sd, 10.0, "told %g", penalty)
+	}
+}
+
+// Nor does it change what a run without a past proposes and predicts, on a list or without one, once three values are none
+// and two are penalties. A restored run goes on alike. With limits penalties stay: low values may be all that hold them.
+func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
+	list, rows := grid(t, 6)
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	f := func(x []float64, penalty float64) float64 {
+		if x[0] > 0.6 {
+			return penalty
+		}
+		return 100 + 7*bump([]float64{0.3, 0.35})(x)
+	}
+	for _, s := range []*cmbo.Space{list, box} {
+		run := func(penalty float64, opts ...cmbo.Option) (asked [][]float64, sum float64) {
+			o := newOptimizer(t, s, opts...)
+			for _, i := range []int{0, 35, 14, 30, 8} {
+				y, load := f(rows[i], penalty), cmbo.Outputs(nil)
+				if len(opts) > 0 {
+					load = cmbo.Outputs{"load": 0}
+				}
+				require.NoError(t, o.Observe(rows[i], y, load))
+			}
+			if len(opts) == 0 {
+				asked = drive(t, o, func(x []float64) float64 { return f(x, penalty) }, 8)
+				back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
+				require.NoError(t, err)
+				askSame(t, o, back)
+			}
+			mean, sd, err := o.Predict([]float64{0.2, 0.2})
+			require.NoError(t, err)
+			return asked, mean + sd
+		}
+		asked, sum := run(-1e4)
+		require.Less(t, math.Abs(sum-100), 20.0)
+		for _, penalty := range []float64{-1e6, -1e12, -1e100} {
+			others, other := run(penalty)
+			assert.Equal(t, asked, others, "told %g", penalty)
+			assert.Equal(t, sum, other, "told %g", penalty)
+		}
+		limited := cmbo.WithOutput("load", cmbo.AtMost(1))
+		_, sum = run(-1e4, limited)
+		_, other := run(-1e6, limited)
+		assert.NotEqual(t, sum, other)
+	}
+}
+
+// TestPenaltiesWithoutAPast: a run without a past that is told a penalty in a quarter of the space ends nearer to the best value
+// than random search.
+func TestPenaltiesWithoutAPast(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	all := compared(t, "", slopeFamilies, *penaltyProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+		r := rng.Stream(seed, t.Name()+family)
+		dim := 2 + int(seed%4)
+		f := slopesTo(family, r, dim, 1)[0]
+		s, err := cmbo.UnitCube(dim)
+		require.NoError(t, err)
+		points, err := s.Sample(4000, r.Uint64())
+		require.NoError(t, err)
+		along := make([]float64, dim)
+		for j := range along {
+			along[j] = r.NormFloat64()
+		}
+		side := func(x []float64) (v float64) {
+			for j := range x {
+				v += along[j] * x[j]
+			}
+			return v
+		}
+		var sides []float64
+		best := points[0]
+		for _, x := range points {
+			if sides = append(sides, side(x)); f(x) > f(best) {
+				best = x
+			}
+		}
+		slices.Sort(sides)
+		crashes := func(x []float64) bool { return side(x) > sides[3000] }
+		if crashes(best) {
+			crashes = func(x []float64) bool { return side(x) < sides[1000] }
+		}
+		for arm, how := range []string{"", *penaltyOther} {
+			if how == "values as they are" {
+				defer func(raise func([]float64) []float64) { *cmbo.RaisePenalties = raise }(*cmbo.RaisePenalties)
+				*cmbo.RaisePenalties = func(y []float64) []float64 { return y }
+			}
+			o, end := newOptimizer(t, s, cmbo.WithSeed(seed)), math.Inf(-1)
+			for i := range *penaltyBudget {
+				x := points[i]
+				var trial cmbo.Trial
+				if how != "random" {
+					trial, err = o.Ask(ctx)
+					require.NoError(t, err)
+					x = trial.X
+				}
+				y, crashed := f(x), crashes(x)
+				if !crashed {
+					end = max(end, y)
+				} else if how != "none" && *penaltySize > 0 {
+					y = -*penaltySize
+				}
+				switch {
+				case how == "random":
+				case how == "failed" && crashed:
+					require.NoError(t, o.TellFailed(trial.ID))
+				default:
+					require.NoError(t, o.Tell(trial.ID, y))
+				}
+			}
+			regrets[arm] = -end
+		}
+		return regrets
+	})
+	if mean, _ := stat.MeanVariance(all); *penaltyOther == "random" {
+		assert.Less(t, mean, -1.4)
 	}
 }

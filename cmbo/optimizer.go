@@ -192,7 +192,23 @@ func (c *runConfig) model(space *Space, list, bound bool) (Surrogate, error) {
 	if c.y == ZScore {
 		shares = viewShares
 	}
-	return plainRun{gp.NewPlain(coordinates(space), c.kernel, c.noise, scaling.Policy(c.y).Scale, shares, exact(space), c.seed)}, nil
+	scale := func(y, noise []float64) (scaled, variances []float64) {
+		s := c.scale(y)
+		return s.Z, s.NoiseVariances(noise)
+	}
+	return plainRun{gp.NewPlain(coordinates(space), c.kernel, c.noise, scale, shares, exact(space), c.seed)}, nil
+}
+
+// raisePenalties is what tests change to ask what it brings.
+var raisePenalties = scaling.RaisePenalties
+
+// scale brings oriented values to the scale of the model. That of a prior tells penalties by itself; without one they would set
+// the scale. Values far below the others may be the ones that hold a limit.
+func (c *runConfig) scale(y []float64) scaling.Values {
+	if c.prior == nil && c.surrogate == nil && c.y == ZScore && !c.limited() {
+		y = raisePenalties(y)
+	}
+	return c.y.fit(y)
 }
 
 // everywhere returns the candidates of a finite or listed space in the unit cube, of another n points spread over it.

@@ -207,6 +207,8 @@ func WithMinimize() SharedOption {
 // WithYPolicy sets how values are scaled, task by task; the default is [ZScore]. A run with a prior infers the
 // target's offset and scale from values as they are, or takes values by rank if the prior was learned with [Copula].
 // New then accepts [RawValues] or Copula, whichever that is, and the policy of the prior, to the same effect.
+// Without a prior and limits of outputs, [ZScore] first raises penalties: as [Learn] tells them from few others, and either
+// several that differ by a thousandth of how far below they are, or farther below than a thousand times the others' range.
 func WithYPolicy(p YPolicy) SharedOption {
 	return shared(optYPolicy, func(c *sharedConfig) error {
 		c.y = p

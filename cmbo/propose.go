@@ -399,7 +399,7 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 func (o *draft) data(pending bool) (Data, scaling.Values) {
 	rows, estimated := o.h.Learned()
 	raw, noise := runlog.Oriented(rows, o.config.sense())
-	s := o.config.y.fit(raw)
+	s := o.config.scale(raw)
 	d := Data{
 		X: o.h.Encoded(rows), Y: s.Z, Raw: raw, RawNoiseVariance: noise,
 		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),

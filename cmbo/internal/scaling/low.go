@@ -23,6 +23,9 @@ const fewestValues = 8
 // apart is how many times the range of the others lies between them and penalties.
 const apart = 10
 
+// beyondLosses is how many times as far from the others as these, or they, from each other penalties unlike any loss lie.
+const beyondLosses = 1000
+
 // RaiseLow returns y with values far below the others raised to where that begins, y itself if
 // there are none. Such values say that a point is bad, not how bad: a penalty that stands for a
 // crash, a loss that diverged. They would set a scale on which all others look alike.
@@ -59,6 +62,21 @@ func RaiseBelow(y []float64, best, width float64) []float64 {
 		out[i] = max(out[i], limit)
 	}
 	return out
+}
+
+// RaisePenalties is RaiseLow of values of which the worst are penalties unlike any loss: several that are next to equal, or
+// farther below the others than a thousand times the range of these. It returns others as they are: losses may explode.
+func RaisePenalties(y []float64) []float64 {
+	sorted := slices.Sorted(slices.Values(y))
+	k := penalties(sorted, 0)
+	if k == 0 {
+		return y
+	}
+	gap, differ := sorted[k]-sorted[k-1], sorted[k-1]-sorted[0]
+	if far := gap > beyondLosses*(sorted[len(y)-1]-sorted[k]); !far && (k == 1 || differ*beyondLosses > gap) {
+		return y
+	}
+	return RaiseLow(y, 0)
 }
 
 // CompressLow returns the values of a past task, raised as by RaiseLow, with the differences between low ones made

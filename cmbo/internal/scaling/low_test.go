@@ -53,6 +53,29 @@ func TestRaiseLow(t *testing.T) {
 	}
 }
 
+// Values of which none is unlike any loss stay, however low, and others are raised as RaiseLow does.
+func TestRaisePenalties(t *testing.T) {
+	others := []float64{3, 1, 4, 1, 5, 9, 2, 6} // whose range is 8
+	for _, c := range []struct {
+		low    []float64
+		raised bool
+	}{
+		{[]float64{-20, -40}, false}, {[]float64{-1000}, false}, {[]float64{-8000}, true}, {[]float64{-1000, -1000}, true},
+		{[]float64{-1000, -1000.9}, true}, {[]float64{-1000, -1001.1}, false}, {[]float64{-1000, -900}, false},
+		{[]float64{-1e9, -2e9}, true}, {[]float64{-78, -78}, false}, {[]float64{-80, -80}, true},
+	} {
+		y := append(slices.Clone(c.low), others...)
+		raised := RaiseLow(y, 0)
+		assert.NotEqual(t, y, raised)
+		if !c.raised {
+			raised = y
+		}
+		assert.Equal(t, raised, RaisePenalties(y), c.low)
+	}
+	assert.Equal(t, []float64{1, -1e9}, RaisePenalties([]float64{1, -1e9}))
+	assert.Empty(t, RaisePenalties(nil))
+}
+
 // A past task's values close to its best stay; below that the difference to them is
 // compressed, its exponential giving back what it was, up to where RaiseLow ends it.
 func TestCompressLow(t *testing.T) {
