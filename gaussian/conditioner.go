@@ -121,9 +121,8 @@ func (c *Conditioner) Append(cross []float64, variance, noise, resid float64) er
 	return nil
 }
 
-// AppendExpected is [Conditioner.Append] of an observation whose value is the mean that the earlier
-// ones predict: means stay as they are, variances shrink. It stands for a measurement under way.
-// [Conditioner.SetResid] would replace its value too.
+// AppendExpected is [Conditioner.Append] of an observation whose value is the mean that the earlier ones predict: means stay
+// as they are, variances shrink. It stands for a measurement under way. [Conditioner.SetResid] would replace its value too.
 func (c *Conditioner) AppendExpected(cross []float64, variance, noise float64) error {
 	if err := c.appendRow("Conditioner.AppendExpected", cross, variance, noise); err != nil {
 		return err

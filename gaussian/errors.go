@@ -15,8 +15,7 @@ var (
 	// than rounding, or singular where it has to be definite.
 	ErrNotPositiveDefinite = fault.ErrNotPositiveDefinite
 
-	// ErrArgument reports any other unusable argument: nil, a negative noise
-	// variance, a kernel whose parameters do not fit.
+	// ErrArgument reports any other unusable argument: nil, a negative noise variance, a kernel whose parameters do not fit.
 	ErrArgument = fault.ErrArgument
 )
 

@@ -91,11 +91,10 @@ type Fitter struct {
 // the form of the kernel; its parameters and noise are the result if all searches fail. extra holds noise variances of
 // the single observations, added to the common one, or is nil. opt may be nil.
 //
-// It is a bounded quasi-Newton method on the logarithms, from several starts, of some twenty
-// evaluations each, in O(n³) time. Points where A is not definite or the likelihood is not
-// finite shorten a step: numerical trouble is no error, see [FitResult].LogPosterior. ctx is
-// looked at before each evaluation; its error comes back wrapped, and the same call takes up the search
-// where it was. Fit fails as [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
+// It is a bounded quasi-Newton method on the logarithms, from several starts, of some twenty evaluations each, in O(n³)
+// time. Points where A is not definite or the likelihood is not finite shorten a step: numerical trouble is no error, see
+// [FitResult].LogPosterior. ctx is looked at before each evaluation; its error comes back wrapped, and the same call takes
+// up the search where it was. Fit fails as [Likelihood.Reset] does, and with [ErrArgument] for unusable options.
 func (f *Fitter) Fit(ctx context.Context, k kernel.Kernel, noise float64, x *linalg.Dense, resid, extra []float64,
 	opt *FitOptions) (FitResult, error) {
 	const op = "Fitter.Fit"

@@ -9,10 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// Likelihood evaluates the log marginal likelihood of one data set for many hyperparameters.
-// Distances between points are computed once, by [Likelihood.Reset]; an evaluation does not
-// allocate once the sizes have been seen, for the kernels that [kernel.Pairs] says that of. The
-// zero value has no data, and likelihood 1. A Likelihood serves one goroutine at a time.
+// Likelihood evaluates the log marginal likelihood of one data set for many hyperparameters. Distances between points are
+// computed once, by [Likelihood.Reset]; an evaluation does not allocate once the sizes have been seen, for the kernels that
+// [kernel.Pairs] says that of. The zero value has no data, and likelihood 1. A Likelihood serves one goroutine at a time.
 type Likelihood struct {
 	pairs kernel.Pairs
 	first []float64 // a point of the data
@@ -24,9 +23,8 @@ type Likelihood struct {
 	cond  Conditioner
 }
 
-// Reset sets the data: resid = y − m(X) at the rows of x, and noise variances
-// extra to be added to the common one, or nil. All are copied. A kernel for points of another
-// dimension is [ErrDimension]. After an error the receiver has no data.
+// Reset sets the data: resid = y − m(X) at the rows of x, and noise variances extra to be added to the common one, or nil.
+// All are copied. A kernel for points of another dimension is [ErrDimension]. After an error the receiver has no data.
 func (l *Likelihood) Reset(k kernel.Kernel, x *linalg.Dense, resid, extra []float64) error {
 	return l.reset("Likelihood.Reset", k, x, resid, extra)
 }
@@ -50,10 +48,9 @@ func (l *Likelihood) reset(op string, k kernel.Kernel, x *linalg.Dense, resid, e
 	return nil
 }
 
-// Eval returns the log marginal likelihood for kernel k, of the form given to Reset, and
-// common noise variance noise. If grad is not nil, of length k.NumParams() + 1, it is set to
-// the derivatives by the log-parameters of k and then by ln noise. If no jitter makes A
-// definite that is [ErrNotPositiveDefinite]. It takes n³/3 multiplications, n³ with gradient.
+// Eval returns the log marginal likelihood for kernel k, of the form given to Reset, and common noise variance noise. If
+// grad is not nil, of length k.NumParams() + 1, it is set to the derivatives by the log-parameters of k and then by ln
+// noise. If no jitter makes A definite that is [ErrNotPositiveDefinite]. It takes n³/3 multiplications, n³ with gradient.
 func (l *Likelihood) Eval(k kernel.Kernel, noise float64, grad []float64) (float64, error) {
 	const op = "Likelihood.Eval"
 	if k == nil {

@@ -6,18 +6,16 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// Dense is a general matrix, row-major: entry (i, j) of an r×c matrix is at
-// i·stride + j of its data, stride ≥ c. The zero value is an empty matrix, ready
-// to be the destination of any operation.
+// Dense is a general matrix, row-major: entry (i, j) of an r×c matrix is at i·stride + j of its data, stride ≥ c. The zero
+// value is an empty matrix, ready to be the destination of any operation.
 type Dense struct {
 	rows, cols, stride int
 	view               bool
 	data               []float64
 }
 
-// NewDense returns a rows×cols matrix. If data is nil the matrix is zero and
-// owns its memory; otherwise data, of length rows·cols and row-major, becomes
-// its memory and is not copied. It panics on negative sizes and other lengths.
+// NewDense returns a rows×cols matrix. If data is nil the matrix is zero and owns its memory; otherwise data, of length
+// rows·cols and row-major, becomes its memory and is not copied. It panics on negative sizes and other lengths.
 func NewDense(rows, cols int, data []float64) *Dense {
 	if rows < 0 || cols < 0 {
 		panic(fmt.Sprintf("linalg: NewDense: size %d×%d", rows, cols))
@@ -67,8 +65,7 @@ func (m *Dense) row(i int) []float64 {
 // Raw returns the entries of m, which alias it: (i, j) is data[i*stride+j].
 func (m *Dense) Raw() (data []float64, stride int) { return m.data, m.stride }
 
-// View returns the rows×cols block of m whose first entry is (i, j). It aliases
-// m and cannot be resized.
+// View returns the rows×cols block of m whose first entry is (i, j). It aliases m and cannot be resized.
 func (m *Dense) View(i, j, rows, cols int) Dense {
 	if i < 0 || j < 0 || rows < 0 || cols < 0 || i+rows > m.rows || j+cols > m.cols {
 		panic(fmt.Sprintf("linalg: View: %d×%d at (%d, %d) of %d×%d", rows, cols, i, j, m.rows, m.cols))

@@ -36,8 +36,7 @@ func (m *Dense) TransMul(a, b *Dense) {
 	products.GemmSet(m.rows, m.cols, a.rows, 1, a.data, 1, a.stride, b.data, b.stride, 1, m.data, m.stride)
 }
 
-// destination makes m an r×c matrix, contents unspecified, after checking that its
-// memory is not that of an operand.
+// destination makes m an r×c matrix, contents unspecified, after checking that its memory is not that of an operand.
 func (m *Dense) destination(op string, r, c int, operands ...*Dense) {
 	m.Resize(r, c)
 	m.separate(op, operands...)

@@ -64,14 +64,12 @@ func (s *Sym) Row(i int) []float64 {
 
 func (s *Sym) row(i int) []float64 { return s.data[i*s.n : i*s.n+s.n : i*s.n+s.n] }
 
-// Dense returns s as a general matrix that aliases it. It is for reading:
-// writing through it breaks the symmetry.
+// Dense returns s as a general matrix that aliases it. It is for reading: writing through it breaks the symmetry.
 func (s *Sym) Dense() Dense {
 	return Dense{rows: s.n, cols: s.n, stride: s.n, view: true, data: s.data}
 }
 
-// Resize makes s an n×n matrix with unspecified contents (not even symmetric),
-// reusing its memory where that suffices.
+// Resize makes s an n×n matrix with unspecified contents (not even symmetric), reusing its memory where that suffices.
 func (s *Sym) Resize(n int) {
 	if n < 0 {
 		panic(fmt.Sprintf("linalg: Resize: size %d", n))
@@ -119,8 +117,7 @@ func (s *Sym) Trace() float64 {
 	return t
 }
 
-// Mirror copies the lower triangle onto the upper one. It is to be called after
-// the lower triangle was filled through Row.
+// Mirror copies the lower triangle onto the upper one. It is to be called after the lower triangle was filled through Row.
 func (s *Sym) Mirror() { products.Mirror(s.n, s.data, s.n) }
 
 // Dot returns the inner product Σ_ij s_ij·b_ij = tr(s·b).

@@ -8,10 +8,9 @@ import (
 // The products here compute f64.Rows() rows at a time, on operands transposed
 // beforehand, along rows that start where the triangle does.
 
-// TransMulLower makes dst the n×n product l1ᵀ·l0 of two lower triangular matrices, of which
-// it reads only the lower triangles; l1 may be l0. 2n³/3 operations, a third of a general
-// product. For Cholesky factors of two covariances its singular values sum to the fidelity
-// term of the 2-Wasserstein distance.
+// TransMulLower makes dst the n×n product l1ᵀ·l0 of two lower triangular matrices, of which it reads only the lower
+// triangles; l1 may be l0. 2n³/3 operations, a third of a general product. For Cholesky factors of two covariances its
+// singular values sum to the fidelity term of the 2-Wasserstein distance.
 func TransMulLower(dst, l1, l0 *Dense) {
 	n := l1.rows
 	if l1.cols != n || l0.rows != n || l0.cols != n {

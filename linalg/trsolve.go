@@ -126,8 +126,7 @@ func (c *Cholesky) solveRows(m int, x []float64, ldx int, lower, upper bool) {
 	}
 }
 
-// InverseTo makes dst the inverse of A, from L⁻¹ and its product with itself:
-// 2n³/3 operations beyond the factor.
+// InverseTo makes dst the inverse of A, from L⁻¹ and its product with itself: 2n³/3 operations beyond the factor.
 func (c *Cholesky) InverseTo(dst *Sym) {
 	c.InverseLowerTo(dst)
 	dst.Mirror()

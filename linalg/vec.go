@@ -35,9 +35,8 @@ func SqDist(x, y []float64) float64 {
 	return s
 }
 
-// Norm2 returns the Euclidean norm (Σ x_i²)^½ with a relative error of about
-// n·u/2 at any scale: squares that overflow or underflow are taken of scaled
-// entries. It is NaN if an entry is, else +Inf if one is infinite.
+// Norm2 returns the Euclidean norm (Σ x_i²)^½ with a relative error of about n·u/2 at any scale: squares that overflow or
+// underflow are taken of scaled entries. It is NaN if an entry is, else +Inf if one is infinite.
 func Norm2(x []float64) float64 {
 	s := f64.Dot(x, x)
 	if s > 1e-280 && s < 1e280 {

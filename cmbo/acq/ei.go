@@ -13,8 +13,7 @@ import (
 //
 //	−1e200·(1 + log(L/−1e200)),
 //
-// finite for every finite mean and every sd > 0. The score is −Inf only for sd = 0 at or below
-// Best.
+// finite for every finite mean and every sd > 0. The score is −Inf only for sd = 0 at or below Best.
 //
 // J. Močkus, On Bayesian methods for seeking the extremum, 1975; S. Ament et al., Unexpected
 // improvements to expected improvement for Bayesian optimization, NeurIPS 2023.

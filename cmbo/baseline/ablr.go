@@ -140,9 +140,8 @@ func (o *ablrObjective) eval(ctx context.Context, theta, grad []float64) float64
 	return sum
 }
 
-// linearEvidence returns −ln N(y; 0, K), K = Φ·Φᵀ/α + Λ⁻¹, Λ holding β or the inverse of a
-// value's own noise variance, and its derivatives by Φ and by ln α and ln β. With
-// B = (I + Φᵀ·Λ·Φ/α)⁻¹ and a = K⁻¹·y,
+// linearEvidence returns −ln N(y; 0, K), K = Φ·Φᵀ/α + Λ⁻¹, Λ holding β or the inverse of a value's own noise variance, and
+// its derivatives by Φ and by ln α and ln β. With B = (I + Φᵀ·Λ·Φ/α)⁻¹ and a = K⁻¹·y,
 //
 //	K⁻¹ = Λ − Λ·Φ·B·Φᵀ·Λ/α,   ln det K = −ln det Λ − ln det B,
 //	∂/∂Φ = (Λ·Φ·B − a·aᵀ·Φ)/α,

@@ -15,8 +15,7 @@ import (
 // not known. The values before scaling, larger being better, are Shift + Scale·Z.
 type observations = hierarchy.Task
 
-// prepare validates tasks, encodes their points and scales their values. Failures alone
-// give these methods nothing.
+// prepare validates tasks, encodes their points and scales their values. Failures alone give these methods nothing.
 func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error) {
 	if err := s.Defined(); err != nil {
 		return nil, err

@@ -206,9 +206,8 @@ func (r *empiricalRun) Fit(ctx context.Context, d cmbo.Data) error {
 	return r.priorRun.Fit(ctx, d)
 }
 
-// The noise variance that is fitted: the values it is fitted to at most, the first ones, and
-// the likelihood's prior in BoTorch, ln σ² ~ N(−4, 1), of which the density by σ² is
-// maximised, with its least value.
+// The noise variance that is fitted: the values it is fitted to at most, the first ones, and the likelihood's prior in
+// BoTorch, ln σ² ~ N(−4, 1), of which the density by σ² is maximised, with its least value.
 const (
 	fittedNoise  = 200
 	noiseMode    = -5.0

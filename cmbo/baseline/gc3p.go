@@ -250,8 +250,7 @@ func (r *gc3pRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Den
 	return nil
 }
 
-// Score draws before the fifth value; then expected improvement is that of the score,
-// other acquisitions see predictions.
+// Score draws before the fifth value; then expected improvement is that of the score, other acquisitions see predictions.
 func (r *gc3pRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f acq.Func, _ float64) error {
 	if f != nil && len(r.d.Y) < scoreDraws {
 		if err := r.ready(ctx, x, dst); err != nil {

@@ -73,8 +73,7 @@ func (s soleTask) Moments(ctx context.Context, mean, variance []float64, x *lina
 	return s.mean.Moments(ctx, mean, nil, x)
 }
 
-// featuresAt returns the mean of the past functions and, as features, their deviations from it
-// over √(N−1).
+// featuresAt returns the mean of the past functions and, as features, their deviations from it over √(N−1).
 func (m *metaBO) featuresAt(ctx context.Context, x *linalg.Dense) (*features, error) {
 	f, err := m.past.meansAt(ctx, x)
 	if err != nil {

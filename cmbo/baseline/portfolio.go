@@ -66,8 +66,7 @@ func (o *outcomes) scale(f [][]float64) {
 	}
 }
 
-// Surrogate returns the surrogate of one run, a [cmbo.Scorer]; nothing in it is random.
-// It predicts what random search does.
+// Surrogate returns the surrogate of one run, a [cmbo.Scorer]; nothing in it is random. It predicts what random search does.
 func (m *portfolio) Surrogate(seed uint64) cmbo.Surrogate {
 	return &portfolioRun{randomRun: randomRun{run{dim: m.dim, seed: seed}}, m: m,
 		kept: kept[*outcomes]{lists: &m.lists, compute: m.outcomesAt}}

@@ -41,8 +41,7 @@ func (r *conditioned) Predict(ctx context.Context, mean, sd []float64, x *linalg
 	return nil
 }
 
-// priorRun is a run under a prior that was learned offline and stays as it is:
-// it is conditioned on the data, nothing more.
+// priorRun is a run under a prior that was learned offline and stays as it is: it is conditioned on the data, nothing more.
 type priorRun struct {
 	conditioned   // post is nil until the prior is conditioned for the first time
 	prior         gp.Function

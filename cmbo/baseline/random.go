@@ -11,10 +11,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// learnRandom makes random search, which draws each proposal uniformly among the candidates,
-// without replacement where the run does not allow repetitions; in a parameter space among the
-// run's pool for the step, whose local part [cmbo.WithCandidateCounts] turns off. It predicts
-// mean and deviation of the values told, 0 and 1 before the first.
+// learnRandom makes random search, which draws each proposal uniformly among the candidates, without replacement where the
+// run does not allow repetitions; in a parameter space among the run's pool for the step, whose local part
+// [cmbo.WithCandidateCounts] turns off. It predicts mean and deviation of the values told, 0 and 1 before the first.
 var learnRandom = alone(config{method: "Random"}, func(dim int, seed uint64, _ *config) cmbo.Surrogate {
 	return &randomRun{run{dim: dim, seed: seed}}
 })

@@ -12,8 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// byRanks makes TAF the variant TAF-R of the paper, with the weights of TST-R in the
-// place of those of RGPE.
+// byRanks makes TAF the variant TAF-R of the paper, with the weights of TST-R in the place of those of RGPE.
 func byRanks(c *config) error { c.byRanks = true; return nil }
 
 // learnTAF learns TAF, a(x) = (w_t·EI(x) + Σ_i w_i·I_i(x))/(w_t + Σ_i w_i), I_i being by how much μ_i

@@ -26,8 +26,7 @@ type target struct {
 	adjust func(ctx context.Context, z []float64, x *linalg.Dense) error
 
 	fits gp.Fits
-	// forget, if not nil, is told that what was computed for more than the
-	// first n observations no longer stands.
+	// forget, if not nil, is told that what was computed for more than the first n observations no longer stands.
 	forget func(n int)
 
 	h gp.Hyper

@@ -56,8 +56,7 @@ func normalise(w []float64) {
 	}
 }
 
-// discordance returns the fraction of ordered pairs that a and b, at least two
-// entries each, rank differently.
+// discordance returns the fraction of ordered pairs that a and b, at least two entries each, rank differently.
 func discordance(a, b []float64) float64 {
 	var pairs int
 	for j := range a {

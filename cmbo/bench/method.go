@@ -32,8 +32,7 @@ func (m *Method) Named(s string) bool { return strings.EqualFold(m.Name, strings
 
 // A Training is what a [Method] learns from.
 type Training struct {
-	// Space is the search space: with candidates if all tasks of the table, past
-	// and new, were recorded on the same list.
+	// Space is the search space: with candidates if all tasks of the table, past and new, were recorded on the same list.
 	Space *cmbo.Space
 	// Tasks are the past tasks. They are shared and must not be changed.
 	Tasks []cmbo.Task

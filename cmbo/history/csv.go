@@ -51,10 +51,9 @@ func (c CSV) setting() (form, rune, error) {
 
 // Read reads tasks. Rows of one task need not be next to each other.
 //
-// Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty lines and a byte order
-// mark of UTF-8 are passed over. White space around names in the header, task IDs, numbers, booleans
-// and choices is ignored, but where it is part of a choice. Numbers are decimal: 12, -0.5, .5, 1e-05.
-// An empty noise variance, like 0, stands for one that is not known.
+// Fields may be quoted as RFC 4180 has it, lines end with LF or CR LF, empty lines and a byte order mark of UTF-8 are passed
+// over. White space around names in the header, task IDs, numbers, booleans and choices is ignored, but where it is part of
+// a choice. Numbers are decimal: 12, -0.5, .5, 1e-05. An empty noise variance, like 0, stands for one that is not known.
 //
 // A row is bad if it has another number of fields than the header, a value, a parameter or a noise
 // variance that is missing, not a number or not finite, a point outside the space, or an empty task

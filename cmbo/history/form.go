@@ -73,8 +73,7 @@ type place struct {
 	must               bool // the header of a CSV file has it
 }
 
-// places lists the parameters, and after them what stands beside the value; what has no name the
-// file does not have.
+// places lists the parameters, and after them what stands beside the value; what has no name the file does not have.
 func (n form) places() []place {
 	var all []place
 	for i, name := range n.columns {

@@ -35,9 +35,8 @@ type JSONLines struct {
 	Curve string
 	// TaskID is the ID of the task of lines without a key for it, "task" if empty.
 	TaskID string
-	// Mapping says where the parameters are, which lines count, and how values
-	// are read. Strings are taken for numbers and truth values if it has a Prefix,
-	// Columns, a Parse or a DecimalComma, as exports of other programs need it.
+	// Mapping says where the parameters are, which lines count, and how values are read. Strings are taken for numbers and
+	// truth values if it has a Prefix, Columns, a Parse or a DecimalComma, as exports of other programs need it.
 	Mapping Mapping
 	Policy  Policy
 	Limits  Limits

@@ -47,11 +47,10 @@ type KatibResult struct {
 
 // Read reads lists and single objects, one or more after the other, and passes over other kinds.
 //
-// A trial that has succeeded or was stopped early is an observation: the value of its objective
-// metric by its strategy, the least, the greatest or the latest; without one the least of a metric
-// to be minimised, the greatest of one to be maximised. A trial of the space that has failed, whose
-// metrics are not available, or whose value is no finite number is a failure. Others that failed,
-// that run, were killed, or were stopped before they gave a value are passed over.
+// A trial that has succeeded or was stopped early is an observation: the value of its objective metric by its strategy, the
+// least, the greatest or the latest; without one the least of a metric to be minimised, the greatest of one to be maximised.
+// A trial of the space that has failed, whose metrics are not available, or whose value is no finite number is a failure.
+// Others that failed, that run, were killed, or were stopped before they gave a value are passed over.
 //
 // Assignments are read as the cells of a [CSV]; values between the steps of a parameter become the
 // nearest, as Adopt of [cmbo.Space] has it. A trial is bad if it lacks a parameter of the space or

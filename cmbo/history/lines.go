@@ -58,8 +58,7 @@ func jsonString(raw []byte) (s string, ok bool) {
 	return s, json.Unmarshal(raw, &s) == nil
 }
 
-// jsonNumber returns the text of a JSON number. Python's NaN and infinities,
-// which [bare] has quoted, count as numbers.
+// jsonNumber returns the text of a JSON number. Python's NaN and infinities, which [bare] has quoted, count as numbers.
 func jsonNumber(raw []byte) (text string, ok bool) {
 	if len(raw) > 0 && (raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9') {
 		return string(raw), true

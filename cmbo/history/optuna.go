@@ -27,8 +27,7 @@ func (d Direction) String() string {
 // An Optuna describes what to take from a journal file, as Optuna's JournalStorage writes it. The
 // zero value takes the complete trials of all studies and infers the space.
 type Optuna struct {
-	// Space declares the parameters; nil has it inferred. The trials may have
-	// further parameters, which are passed over.
+	// Space declares the parameters; nil has it inferred. The trials may have further parameters, which are passed over.
 	Space *cmbo.Space
 	// Studies names the studies to read, nil for all.
 	Studies []string

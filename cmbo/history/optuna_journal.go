@@ -259,8 +259,7 @@ func (j *journal) createTrial(s *study, op *operation, line int) *RowError {
 	return nil
 }
 
-// setParam sets a parameter. With check it has no effect if the distribution is
-// not compatible with what the study has.
+// setParam sets a parameter. With check it has no effect if the distribution is not compatible with what the study has.
 func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, line int, check bool) *RowError {
 	s := t.study
 	if s.deleted || !s.wanted {

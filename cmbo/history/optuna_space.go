@@ -210,8 +210,7 @@ func infer(studies []*study) (*cmbo.Space, error) {
 	return cmbo.NewSpace(params...)
 }
 
-// same reports whether two distributions make one parameter. Choices go by their names, so that
-// their order does not matter.
+// same reports whether two distributions make one parameter. Choices go by their names, so that their order does not matter.
 func (d *distribution) same(e *distribution) bool {
 	sorted := func(names []string) []string { return slices.Sorted(slices.Values(names)) }
 	return d == e || d.kind == e.kind && d.log == e.log && d.lo == e.lo && d.hi == e.hi && d.step == e.step &&

@@ -124,8 +124,7 @@ func (e *RowError) in(field, value string) *RowError {
 	return e
 }
 
-// outside turns the refusal of a row by its space into a RowError; text gives
-// the value of a parameter as the input has it.
+// outside turns the refusal of a row by its space into a RowError; text gives the value of a parameter as the input has it.
 func outside(err error, params []column, text func(i int) string) *RowError {
 	var de *cmbo.DataError
 	if !errors.As(err, &de) {

@@ -91,8 +91,7 @@ func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
 	process := func(s *source, label string, form kernel.Kernel) error {
 		h := gp.Hyper{Kernel: l.fixed, NoiseVariance: l.fixedNoise}
 		if l.fixed == nil {
-			// The starts of a fit are named by the task, so that its place among the others
-			// does not matter.
+			// The starts of a fit are named by the task, so that its place among the others does not matter.
 			seed := rng.Stream(l.seed, label+": "+t.id).Uint64()
 			var err error
 			if h, err = f.fitter.Fit(ctx, form, t.x, t.y, t.noise, math.NaN(), seed); err != nil {

@@ -30,10 +30,9 @@ func WithNoiseVariance(v float64) RunOption {
 	return func(c *runConfig) error { c.noise = v; return checkVariance("noise variance", v) }
 }
 
-// WithJeffreysJitter gives the absolute amount added to the diagonal of both covariances of
-// a Jeffreys divergence. The default is 1e-6 times the largest mean variance among the
-// prototypes, one amount for all of them so that their divergences compare. Not negative; 0
-// fails where a covariance is singular.
+// WithJeffreysJitter gives the absolute amount added to the diagonal of both covariances of a Jeffreys divergence. The
+// default is 1e-6 times the largest mean variance among the prototypes, one amount for all of them so that their divergences
+// compare. Not negative; 0 fails where a covariance is singular.
 func WithJeffreysJitter(v float64) RunOption {
 	return func(c *runConfig) error {
 		if c.jitter = v; !(v >= 0) || math.IsInf(v, 0) {

@@ -39,9 +39,8 @@ func (s *source) condition(ctx context.Context, t task, h gp.Hyper) error {
 // noises returns the noise variance of each observation.
 func (s *source) noises() []float64 { return gp.Noise(s.noise, len(s.y), s.NoiseVariance) }
 
-// jitteredNormal makes a Normal of a covariance that rounding may have left
-// without a Cholesky factor, adding the smallest jitter that gives it one. It
-// keeps its arguments, of which c is memory for the factor.
+// jitteredNormal makes a Normal of a covariance that rounding may have left without a Cholesky factor, adding the smallest
+// jitter that gives it one. It keeps its arguments, of which c is memory for the factor.
 func jitteredNormal(c *linalg.Cholesky, mean []float64, cov *linalg.Sym) (*multivariate.Normal, float64, error) {
 	jitter, err := c.FactorizeJitter(cov, gaussian.MaxJitter)
 	if err != nil {

@@ -8,8 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// anderson accelerates a fixed-point iteration x → g(x): given the latest pairs
-// with residuals r_j = g_j − x_j it proposes
+// anderson accelerates a fixed-point iteration x → g(x): given the latest pairs with residuals r_j = g_j − x_j it proposes
 //
 //	g_k − Σ_j c_j·(g_k − g_j),   c = argmin ‖r_k − Σ_j c_j·(r_k − r_j)‖.
 //

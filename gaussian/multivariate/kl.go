@@ -98,8 +98,7 @@ func (w *Workspace) difference(p, q *Normal) {
 	}
 }
 
-// xMinusLog1p returns x − ln(1 + x) ≥ 0 for x > −1, given y = 1 + x as well. The
-// difference cancels to x²/2 near 0, where
+// xMinusLog1p returns x − ln(1 + x) ≥ 0 for x > −1, given y = 1 + x as well. The difference cancels to x²/2 near 0, where
 //
 //	ln(1 + x) = 2·atanh z,  z = x/(2 + x),  x = 2z + x·z,
 //	x − ln(1 + x) = z·(x − 2·(z²/3 + z⁴/5 + z⁶/7 + …))

@@ -126,8 +126,7 @@ func rootExponent(n *Normal) int {
 // dot2 returns Σ x_i·y_i as if computed with twice the working precision, with
 // absolute error ε·|Σ x_i·y_i| + n²·ε²·Σ |x_i·y_i|.
 //
-// T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci.
-// Comput. 26 (2005) 1955–1988, algorithm 5.3.
+// T. Ogita, S. M. Rump and S. Oishi, Accurate sum and dot product, SIAM J. Sci. Comput. 26 (2005) 1955–1988, algorithm 5.3.
 func dot2(x, y []float64) float64 {
 	y = y[:len(x)]
 	var sum, err float64

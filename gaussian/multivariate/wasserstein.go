@@ -14,11 +14,10 @@ import (
 //
 //	W₂²(p, q) = ‖m_p − m_q‖² + tr S_p + tr S_q − 2·tr (S_p^½·S_q·S_p^½)^½.
 //
-// It is never negative, symmetric bit for bit, and 0 if p and q have the same numbers. Singular covariances are legal:
-// up to dimension 64 the result is that of the given entries where the ranks differ, else that of the factors. A
-// singular covariance that rounding lets pass for a definite one may move that by √(n·ε)·(tr S_p + tr S_q). It fails
-// with [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding, takes O(n³) time and only reads
-// p and q.
+// It is never negative, symmetric bit for bit, and 0 if p and q have the same numbers. Singular covariances are legal: up to
+// dimension 64 the result is that of the given entries where the ranks differ, else that of the factors. A singular
+// covariance that rounding lets pass for a definite one may move that by √(n·ε)·(tr S_p + tr S_q). It fails with
+// [gaussian.ErrNotPositiveDefinite] if a covariance is indefinite beyond rounding, takes O(n³) time and only reads p and q.
 //
 // D. C. Dowson and B. V. Landau, The Fréchet distance between multivariate
 // normal distributions, J. Multivariate Anal. 12 (1982) 450–455.
@@ -83,11 +82,10 @@ func (w *Workspace) w2Parts(op string, p, q *Normal) (cov, mean float64, err err
 	return cov, mean, err
 }
 
-// W2SquaredFactors returns [Workspace.W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from means and
-// factors alone. lp and lq are square, lower triangular with zeros above the diagonal, as
-// [Normal.Factor] makes them, and only read. It lets a caller who keeps thousands of posteriors as
-// packed triangles do without Normals. It is symmetric up to rounding only, and knows of singular
-// covariances what their factors do. Entries that are not finite are [gaussian.ErrNotFinite].
+// W2SquaredFactors returns [Workspace.W2Squared] of N(mp, lp·lpᵀ) and N(mq, lq·lqᵀ) from means and factors alone. lp and lq
+// are square, lower triangular with zeros above the diagonal, as [Normal.Factor] makes them, and only read. It lets a caller
+// who keeps thousands of posteriors as packed triangles do without Normals. It is symmetric up to rounding only, and knows
+// of singular covariances what their factors do. Entries that are not finite are [gaussian.ErrNotFinite].
 func (w *Workspace) W2SquaredFactors(mp []float64, lp *linalg.Dense, mq []float64, lq *linalg.Dense) (float64, error) {
 	const op = "W2SquaredFactors"
 	if lp == nil || lq == nil {

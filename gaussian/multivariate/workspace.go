@@ -21,9 +21,8 @@ type Workspace struct {
 	sums                []jeffreysSum
 }
 
-// compare orders Normals by their numbers: traces, then means, then covariances. It returns 0 only
-// if all of them are equal. The divergences that are symmetric in exact arithmetic work on the
-// ordered pair, which makes them symmetric bit for bit.
+// compare orders Normals by their numbers: traces, then means, then covariances. It returns 0 only if all of them are equal.
+// The divergences that are symmetric in exact arithmetic work on the ordered pair, which makes them symmetric bit for bit.
 func compare(p, q *Normal) int {
 	if p == q {
 		return 0

@@ -68,10 +68,9 @@ func New(n int) *Sum { return &Sum{entries: make([]entry, n)} }
 // Terms returns the number of lists added.
 func (s *Sum) Terms() int64 { return s.terms }
 
-// Add adds a list that is 0 but for the entries at, each of which is named once, and which
-// are v, each rounded to the nearest multiple of 2⁻⁵², to even where two are as near. It
-// fails with a *RangeError or a *CountError, changing nothing, and panics if at and v have
-// other lengths or at names no entry. It takes O(len(v)) time and does not allocate.
+// Add adds a list that is 0 but for the entries at, each of which is named once, and which are v, each rounded to the
+// nearest multiple of 2⁻⁵², to even where two are as near. It fails with a *RangeError or a *CountError, changing nothing,
+// and panics if at and v have other lengths or at names no entry. It takes O(len(v)) time and does not allocate.
 func (s *Sum) Add(at []int, v []float64) error {
 	if len(v) != len(at) {
 		panic(fmt.Sprintf("exactsum: Add: %d numbers for %d entries", len(v), len(at)))

@@ -52,10 +52,9 @@ func Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (piv
 	return table.Chol(n, shift, a, lda, l, ldl)
 }
 
-// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L, of which it
-// reads only the lower triangle: row r solves L·x = e_r. They go to u, of n·(n + InverseStep)
-// numbers, in a form that is known to InverseRows. i is a multiple of InverseStep. What is zero for
-// the shape of U alone may be left out of sums, here and there.
+// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L, of which it reads only the lower
+// triangle: row r solves L·x = e_r. They go to u, of n·(n + InverseStep) numbers, in a form that is known to InverseRows. i
+// is a multiple of InverseStep. What is zero for the shape of U alone may be left out of sums, here and there.
 func InvertRows(n, i int, u, l []float64, ldl int) { table.InvertRows(n, i, u, l, ldl) }
 
 // InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C to those of U·Uᵀ, once InvertRows
@@ -80,9 +79,8 @@ func BidiagPass(m, n int, a []float64, lda int, u, z, s, v, p []float64, g float
 	table.BidiagPass(m, n, a, lda, u, z, s, v, p, g, y, c, r)
 }
 
-// PoleSum returns Σ_p w_p Σ_i σ_i²/(σ_i² + s_p) for the singular values σ_i of the upper bidiagonal
-// matrix with squared diagonal a2 and squared superdiagonal b2, by one recurrence for each pole s_p
-// > 0 in which every term is non-negative:
+// PoleSum returns Σ_p w_p Σ_i σ_i²/(σ_i² + s_p) for the singular values σ_i of the upper bidiagonal matrix with squared
+// diagonal a2 and squared superdiagonal b2, by one recurrence for each pole s_p > 0 in which every term is non-negative:
 //
 //	q = a² + t,  sum += (a² + t')/q,  t' ← b²·(t² + a²·t')/q²,  t ← s + b²·t/q
 //
@@ -111,8 +109,7 @@ func RadialAt(s float64, f *Radial) (val, slope float64) { return table.RadialAt
 // Scale multiplies every entry of x by alpha.
 func Scale(x []float64, alpha float64) { table.Scale(x, alpha) }
 
-// Magnitude returns the largest |x_i|, 0 without entries, and a number that is not
-// finite, NaN or +Inf, if an entry is not.
+// Magnitude returns the largest |x_i|, 0 without entries, and a number that is not finite, NaN or +Inf, if an entry is not.
 func Magnitude(x []float64) float64 { return table.Magnitude(x) }
 
 // DiffDots returns Σ (b_i − a_i)·(s_i − t_i) and Σ (a_i + b_i)·d_i over the length of a.

@@ -18,9 +18,8 @@ const FarSquare = farRoot * farRoot
 
 const farRoot = 1000
 
-// lead is by how many entries the square roots are ahead in the loops below: a
-// root takes as long as half of what follows it, and a processor that looks ahead
-// by a few entries only does the one beside the other. They wait where results go.
+// lead is by how many entries the square roots are ahead in the loops below: a root takes as long as half of what follows
+// it, and a processor that looks ahead by a few entries only does the one beside the other. They wait where results go.
 const lead = 8
 
 // firstRoots sets the first entries of dst to r at r² = scale·sq.

@@ -1,9 +1,8 @@
 package f64
 
-// The register tile of every product here is a strip of rows against one or two, all read along
-// contiguous rows, so a product with a transpose needs no packing and the others pack what is not
-// contiguous. Each sum runs from left to right, whichever operand gives the strip. How many rows
-// suit the processor is a matter of its instructions: see stripRows.
+// The register tile of every product here is a strip of rows against one or two, all read along contiguous rows, so a
+// product with a transpose needs no packing and the others pack what is not contiguous. Each sum runs from left to right,
+// whichever operand gives the strip. How many rows suit the processor is a matter of its instructions: see stripRows.
 
 // corner is strip for fewer rows than that on both sides.
 func corner(m, n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {

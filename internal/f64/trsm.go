@@ -1,8 +1,7 @@
 package f64
 
-// trsmRows is the number of rows of X solved together, a multiple of stripRows. The
-// solve goes through the columns with all of them, so that the inner products of a
-// column have one length; with four rows of L they stay in the second-level cache.
+// trsmRows is the number of rows of X solved together, a multiple of stripRows. The solve goes through the columns with all
+// of them, so that the inner products of a column have one length; with four rows of L they stay in the second-level cache.
 const trsmRows = 96
 
 // Trsm solves for four unknowns of a row at a time: first what those before take from them, then the triangle on the

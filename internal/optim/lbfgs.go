@@ -80,10 +80,9 @@ type Minimizer struct {
 // evaluations of f, of which one is enough for most steps. The result's X aliases m and is valid until its next use. It
 // panics if the lengths differ or a lower bound is not at most its upper bound.
 //
-// The variables at a bound towards which −∇f points are held; for the others the two-loop
-// recursion, restricted to them, gives a quasi-Newton direction, and a line search along its
-// projection onto the box finds a point with sufficient decrease and, where it does not end at
-// bounds, sufficient curvature. When that fails the projected gradient is tried.
+// The variables at a bound towards which −∇f points are held; for the others the two-loop recursion, restricted to them,
+// gives a quasi-Newton direction, and a line search along its projection onto the box finds a point with sufficient decrease
+// and, where it does not end at bounds, sufficient curvature. When that fails the projected gradient is tried.
 //
 // D. P. Bertsekas, Projected Newton methods for optimization problems with simple constraints, SIAM J. Control Optim.
 // 20 (1982) 221–246; J. Nocedal, Updating quasi-Newton matrices with limited storage, Math. Comp. 35 (1980) 773–782.

@@ -12,8 +12,7 @@ type Axis struct {
 	// Log makes the axis logarithmic. Values that are not positive are drawn
 	// at its lower end and do not count for its limits.
 	Log bool
-	// Min and Max are the limits if both are finite and Min < Max; on a
-	// logarithmic axis both have to be positive.
+	// Min and Max are the limits if both are finite and Min < Max; on a logarithmic axis both have to be positive.
 	Min, Max float64
 	// Zero makes a linear axis without such limits include 0.
 	Zero bool

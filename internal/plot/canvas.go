@@ -19,8 +19,7 @@ type canvas struct{ strings.Builder }
 // markup is text that is not to be escaped.
 type markup string
 
-// add writes a line of markup by a format whose verbs are all %v: strings are escaped and
-// numbers have at most two decimals.
+// add writes a line of markup by a format whose verbs are all %v: strings are escaped and numbers have at most two decimals.
 func (c *canvas) add(format string, args ...any) {
 	for i, a := range args {
 		switch v := a.(type) {
@@ -46,8 +45,7 @@ func (c *canvas) text(s string, x, y, size float64, anchor, class string) {
 	}
 }
 
-// clip opens a nested svg element, with the same coordinates, that shows
-// nothing outside of r and a margin around it.
+// clip opens a nested svg element, with the same coordinates, that shows nothing outside of r and a margin around it.
 func (c *canvas) clip(r rect, margin float64) {
 	x, y, w, h := r.x-margin, r.y-margin, r.w+2*margin, r.h+2*margin
 	c.add(`<svg x="%v" y="%v" width="%v" height="%v" viewBox="%v %v %v %v">`, x, y, w, h, x, y, w, h)

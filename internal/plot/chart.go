@@ -72,8 +72,7 @@ func (c *Chart) describe() string {
 	return text + "."
 }
 
-// A panel is a chart with the looks of its series, the range of its data and, once that is
-// known, its plot area.
+// A panel is a chart with the looks of its series, the range of its data and, once that is known, its plot area.
 type panel struct {
 	*Chart
 	looks  []int

@@ -57,8 +57,7 @@ func (f *Figure) SVG() string {
 	return "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n" + f.render(true)
 }
 
-// render returns the figure as an SVG element, for a file that stands alone or for
-// a page with the style sheet of [css].
+// render returns the figure as an SVG element, for a file that stands alone or for a page with the style sheet of [css].
 func (f *Figure) render(alone bool) string {
 	d := f.draw()
 	c := &canvas{}

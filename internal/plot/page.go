@@ -2,12 +2,10 @@ package plot
 
 import "strings"
 
-// A Page is an HTML page in one file: headings, text, figures and tables in
-// the order in which they are added. It needs nothing from the network, follows
-// the reader's light or dark theme and prints in black on white.
+// A Page is an HTML page in one file: headings, text, figures and tables in the order in which they are added. It needs
+// nothing from the network, follows the reader's light or dark theme and prints in black on white.
 //
-// All text is escaped. In paragraphs, lists, captions and table cells a pair
-// of backquotes sets code.
+// All text is escaped. In paragraphs, lists, captions and table cells a pair of backquotes sets code.
 type Page struct {
 	title    string
 	refresh  int
@@ -48,13 +46,11 @@ func (p *Page) List(items ...string) {
 	p.body.add("</ul>")
 }
 
-// Pre adds text as it is laid out, such as a command or its output; lines that are too
-// long for the screen are broken.
+// Pre adds text as it is laid out, such as a command or its output; lines that are too long for the screen are broken.
 func (p *Page) Pre(s string) { p.body.add("<pre>%v</pre>", s) }
 
-// Figure adds figures under one number and caption: one over the width of the page, or
-// several side by side, as many in a row as there is room for. Those should be narrow: 540
-// pixels or less fit a phone.
+// Figure adds figures under one number and caption: one over the width of the page, or several side by side, as many in a
+// row as there is room for. Those should be narrow: 540 pixels or less fit a phone.
 func (p *Page) Figure(caption string, fs ...*Figure) {
 	p.figures++
 	p.body.add("<figure>\n<div class=\"panels\">")

@@ -29,8 +29,7 @@ func Num(v float64, decimals int) Cell {
 	return Cell{text: fixed(v, max(decimals, 0)), value: v, numeric: true}
 }
 
-// Exact is a number with all the digits that tell it from others, as JSON has it;
-// what JSON has no form of shows as a dash.
+// Exact is a number with all the digits that tell it from others, as JSON has it; what JSON has no form of shows as a dash.
 func Exact(v float64) Cell {
 	b, err := json.Marshal(v)
 	if err != nil {
@@ -39,8 +38,7 @@ func Exact(v float64) Cell {
 	return Cell{text: string(b), value: v, numeric: true}
 }
 
-// Best says which number of a column a table emphasises, and all that look the same:
-// none, the smallest or the largest.
+// Best says which number of a column a table emphasises, and all that look the same: none, the smallest or the largest.
 type Best int
 
 // The numbers that a table may emphasise.
@@ -64,9 +62,8 @@ func Titled(titles ...string) []Column {
 	return cs
 }
 
-// A Table is a table of text and numbers. Columns whose cells are numbers are
-// aligned at the right; a fixed number of decimals aligns their points. The
-// first column names the rows, which may end before the last column.
+// A Table is a table of text and numbers. Columns whose cells are numbers are aligned at the right; a fixed number of
+// decimals aligns their points. The first column names the rows, which may end before the last column.
 type Table struct {
 	Caption string
 	Columns []Column

@@ -8,9 +8,8 @@ import (
 	"unicode/utf8"
 )
 
-// escape returns s with the characters that are markup in XML and HTML
-// replaced by entities, fit for text and for quoted attributes. Characters XML
-// does not allow, such as control codes and broken UTF-8, become U+FFFD.
+// escape returns s with the characters that are markup in XML and HTML replaced by entities, fit for text and for quoted
+// attributes. Characters XML does not allow, such as control codes and broken UTF-8, become U+FFFD.
 func escape(s string) string {
 	return html.EscapeString(strings.Map(func(r rune) rune {
 		if r < ' ' && r != '\t' && r != '\n' || r == 0xFFFE || r == 0xFFFF {

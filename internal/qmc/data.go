@@ -6,11 +6,10 @@ const MaxDim = 64
 // directions[j−1] describes coordinate j ≥ 1 (coordinate 0 is the van der Corput sequence): a primitive polynomial over
 // GF(2), bit i the coefficient of x^i, and after it the initial odd integers m_1, m_2, …, as many as its degree.
 //
-// The polynomials are all those there are, by degree and value. The integers were found for this package by the search
-// in search_test.go: coordinate by coordinate they keep property A, in all 64 coordinates, and make pairs with the
-// coordinates before well distributed, by the least sum of 4^t over these pairs and over m = 1, …, 12, where t is the
-// quality parameter of the first 2^m points in the pair. To repeat the search, which takes some minutes and compares
-// with the table:
+// The polynomials are all those there are, by degree and value. The integers were found for this package by the search in
+// search_test.go: coordinate by coordinate they keep property A, in all 64 coordinates, and make pairs with the coordinates
+// before well distributed, by the least sum of 4^t over these pairs and over m = 1, …, 12, where t is the quality parameter
+// of the first 2^m points in the pair. To repeat the search, which takes some minutes and compares with the table:
 //
 //	go test ./internal/qmc -run TestSearch -search
 var directions = [MaxDim - 1][]uint16{

@@ -34,9 +34,8 @@ func Stream(seed uint64, label string, index ...uint64) *rand.Rand {
 	return rand.New(rand.NewPCG(h.sum()))
 }
 
-// hasher absorbs 64-bit words into 128 bits of state. The two halves are
-// bijections of the word absorbed, with different constants, and each word also
-// meets what the other half made of the words before it.
+// hasher absorbs 64-bit words into 128 bits of state. The two halves are bijections of the word absorbed, with different
+// constants, and each word also meets what the other half made of the words before it.
 type hasher struct{ a, b uint64 }
 
 func (h *hasher) word(w uint64) {

@@ -9,10 +9,9 @@ import "math"
 // The expected improvement of N(mean, sd²) over best is sd·h((mean−best)/sd).
 // h is positive, increasing and convex, h(z) − h(−z) = z, h(0) = 1/√(2π).
 //
-// Relative error at most 10u for every z: the two terms, which cancel on the
-// left, are never formed, but h(z) = φ(z)·R(−z) for z ≤ 0, in the middle by
-// Taylor's series about close centres, in a third of the time (BenchmarkNormEI),
-// and z + h(−z) for z > 0. It underflows to 0 from z = −38.4 on.
+// Relative error at most 10u for every z: the two terms, which cancel on the left, are never formed, but h(z) = φ(z)·R(−z)
+// for z ≤ 0, in the middle by Taylor's series about close centres, in a third of the time (BenchmarkNormEI), and z + h(−z)
+// for z > 0. It underflows to 0 from z = −38.4 on.
 func NormEI(z float64) float64 {
 	if z > 0 {
 		return z + NormEI(-z)
@@ -62,9 +61,8 @@ var excessSeries = func() (series [1 - seriesFrom/seriesStep][seriesTerms]float6
 // where it is −z²/2 to within rounding. The relative error is at most 6u for z ≤ 0; for z > 0 it is
 // an error of at most 6u·max(1, |log h(z)|). The zero of the logarithm is near z = 0.9002.
 //
-// S. Ament, S. Daulton, D. Eriksson, M. Balandat and E. Bakshy, Unexpected
-// improvements to expected improvement for Bayesian optimization, NeurIPS 2023,
-// give another evaluation of the same function.
+// S. Ament, S. Daulton, D. Eriksson, M. Balandat and E. Bakshy, Unexpected improvements to expected improvement for Bayesian
+// optimization, NeurIPS 2023, give another evaluation of the same function.
 func NormLogEI(z float64) float64 {
 	if z > 0 {
 		return math.Log(NormEI(z))
@@ -79,9 +77,8 @@ func mills(x float64) float64 {
 
 // millsRest returns R(x) = 1 − x·M(x) for x ≥ 0, with relative error at most 4u.
 //
-// R(x) = ∫_0^∞ t·exp(−t²/2 − xt) dt falls from 1 like 1/x², so the difference
-// cannot be formed. (1 + 5x/4 + x²)·R(x) lies between 1 and 1.4 and is a polynomial
-// of degree 26 in t = (x−5)/(x+5); the truncated terms add up to 5e-18.
+// R(x) = ∫_0^∞ t·exp(−t²/2 − xt) dt falls from 1 like 1/x², so the difference cannot be formed. (1 + 5x/4 + x²)·R(x) lies
+// between 1 and 1.4 and is a polynomial of degree 26 in t = (x−5)/(x+5); the truncated terms add up to 5e-18.
 func millsRest(x float64) float64 {
 	if x > 1e9 { // 3/x² < u
 		return 1 / x / x

@@ -2,9 +2,8 @@ package special
 
 import "math"
 
-// Log returns the natural logarithm of x. It is math.Log, except that it is
-// right for subnormal x as well: the amd64 assembly of package math reads them as
-// numbers of exponent −1023 and is off by up to 35.
+// Log returns the natural logarithm of x. It is math.Log, except that it is right for subnormal x as well: the amd64
+// assembly of package math reads them as numbers of exponent −1023 and is off by up to 35.
 func Log(x float64) float64 {
 	if x < 0x1p-1022 && x > 0 {
 		return math.Log(x*0x1p54) - 54*math.Ln2

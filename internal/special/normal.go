@@ -71,11 +71,10 @@ func expSquare(c, z float64) float64 {
 
 // Erfcx returns the scaled complementary error function erfcx(x) = exp(x²)·erfc(x).
 //
-// Relative error at most 8u for x ≥ 0, where the function falls from 1 like 1/(x√π), and 6u for x <
-// 0, where erfcx(x) = 2·exp(x²) − erfcx(−x). It is +Inf from x = −26.7 down. For x ≥ 0,
-// (1+2x)·erfcx(x) lies between 1 and 1.4 and is a polynomial of degree 24 in t = (x−4)/(x+4), whose
-// truncated terms add up to 1e-17 (M. M. Shepherd and J. G. Laframboise, Chebyshev approximation of
-// (1+2x)exp(x²)erfc x in 0 ≤ x < ∞, Math. Comp. 36 (1981) 249–253).
+// Relative error at most 8u for x ≥ 0, where the function falls from 1 like 1/(x√π), and 6u for x < 0, where erfcx(x) =
+// 2·exp(x²) − erfcx(−x). It is +Inf from x = −26.7 down. For x ≥ 0, (1+2x)·erfcx(x) lies between 1 and 1.4 and is a
+// polynomial of degree 24 in t = (x−4)/(x+4), whose truncated terms add up to 1e-17 (M. M. Shepherd and J. G. Laframboise,
+// Chebyshev approximation of (1+2x)exp(x²)erfc x in 0 ≤ x < ∞, Math. Comp. 36 (1981) 249–253).
 func Erfcx(x float64) float64 {
 	if x < 0 {
 		return 2*expSquare(1, x) - Erfcx(-x)
@@ -86,10 +85,9 @@ func Erfcx(x float64) float64 {
 	return halfLine(erfcxCoef[:], (x-4)/(x+4)) / (1 + 2*x)
 }
 
-// NormLogInterval returns ln(Φ(b) − Φ(a)), the logarithm of the probability that a standard
-// normal variable lies between a and b; -Inf unless a < b. Either may be infinite. Both
-// tails keep the relative accuracy of [NormLogCDF]; of a short interval the probability has
-// a relative error of at most 1e-8.
+// NormLogInterval returns ln(Φ(b) − Φ(a)), the logarithm of the probability that a standard normal variable lies between a
+// and b; -Inf unless a < b. Either may be infinite. Both tails keep the relative accuracy of [NormLogCDF]; of a short
+// interval the probability has a relative error of at most 1e-8.
 func NormLogInterval(a, b float64) float64 {
 	switch {
 	case !(a < b):

@@ -2,14 +2,12 @@ package special
 
 import "math"
 
-// NormQuantile returns the z with Φ(z) = p. It is −Inf for p = 0, +Inf for p = 1
-// and NaN for p outside [0, 1].
+// NormQuantile returns the z with Φ(z) = p. It is −Inf for p = 0, +Inf for p = 1 and NaN for p outside [0, 1].
 //
-// Relative error at most 8u for every p, the subnormal ones included, in the sense that p is taken
-// as exact: a quantile close to p = 1 is as well determined as the float64 p itself. The middle
-// half is √2·erf⁻¹(2p−1), the tails solve log Φ(z) = log p by Halley's iteration from the
-// approximation 26.2.23 of M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions
-// (1964), which is within 4.5e-4; each step cubes the error.
+// Relative error at most 8u for every p, the subnormal ones included, in the sense that p is taken as exact: a quantile
+// close to p = 1 is as well determined as the float64 p itself. The middle half is √2·erf⁻¹(2p−1), the tails solve log Φ(z)
+// = log p by Halley's iteration from the approximation 26.2.23 of M. Abramowitz and I. A. Stegun, Handbook of Mathematical
+// Functions (1964), which is within 4.5e-4; each step cubes the error.
 func NormQuantile(p float64) float64 {
 	switch {
 	case !(p >= 0 && p <= 1):

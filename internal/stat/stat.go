@@ -6,8 +6,7 @@ import (
 	"slices"
 )
 
-// Median sorts v and returns its median, the mean of the middle two if their number
-// is even, NaN if v is empty.
+// Median sorts v and returns its median, the mean of the middle two if their number is even, NaN if v is empty.
 func Median(v []float64) float64 {
 	if len(v) == 0 {
 		return math.NaN()

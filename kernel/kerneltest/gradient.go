@@ -49,11 +49,10 @@ type derivative struct {
 	step       float64 // the smallest step that entered
 }
 
-// difference returns the derivative of f at 0 from central differences with steps
-// h, h/2, h/4, …, extrapolated to step 0 (L. F. Richardson; the choice among the
-// extrapolations by their agreement is that of C. J. F. Ridders, Adv. Eng.
-// Software 4 (1982) 75–76). h must be small against the scale on which f varies:
-// the first extrapolations, which might agree by chance, are passed over.
+// difference returns the derivative of f at 0 from central differences with steps h, h/2, h/4, …, extrapolated to step 0 (L.
+// F. Richardson; the choice among the extrapolations by their agreement is that of C. J. F. Ridders, Adv. Eng. Software 4
+// (1982) 75–76). h must be small against the scale on which f varies: the first extrapolations, which might agree by chance,
+// are passed over.
 func difference(h float64, f func(h float64) float64) derivative {
 	const levels = 7
 	var row, last [levels]float64
@@ -74,9 +73,8 @@ func difference(h float64, f func(h float64) float64) derivative {
 	return best
 }
 
-// agrees reports whether the analytic derivative g of a function of the given
-// scale may be the same number: apart by no more than the uncertainty, the
-// rounding of the values in the differences and 1e-9 of the scale.
+// agrees reports whether the analytic derivative g of a function of the given scale may be the same number: apart by no more
+// than the uncertainty, the rounding of the values in the differences and 1e-9 of the scale.
 func (d derivative) agrees(g, scale float64) bool {
 	return math.Abs(g-d.value) <= 4*d.err+scale*(1e-9+256*eps/d.step)
 }

@@ -13,8 +13,7 @@ import (
 // eps is the spacing of float64 at 1.
 const eps = 0x1p-52
 
-// TestKernel runs all checks of k on the rows of points, reporting failures
-// through t.Errorf, at most one for each check:
+// TestKernel runs all checks of k on the rows of points, reporting failures through t.Errorf, at most one for each check:
 //
 //   - params: NumParams, AppendParams and WithParams fit together, wrong counts
 //     and non-finite values are refused, the original is left as it was;
@@ -64,9 +63,8 @@ type checker struct {
 	largest float64 // of the variances k(x, x)
 }
 
-// scale returns the size against which errors of k(x, y) are measured. Derivatives
-// are measured against the largest variance instead: they need not vanish where
-// k(x, x) does.
+// scale returns the size against which errors of k(x, y) are measured. Derivatives are measured against the largest variance
+// instead: they need not vanish where k(x, x) does.
 func (c *checker) scale(x, y []float64) float64 {
 	return math.Sqrt(c.k.Eval(x, x) * c.k.Eval(y, y))
 }
@@ -121,9 +119,8 @@ func (c *checker) semidefinite() error {
 		}
 	}
 	g.Mirror()
-	// Entries with relative errors of 32·eps move eigenvalues by at most
-	// n·32·eps·max k(x, x), and a Cholesky factorisation succeeds if what is left
-	// exceeds about n²·eps·max k(x, x) (Higham 2002, Theorem 10.7).
+	// Entries with relative errors of 32·eps move eigenvalues by at most n·32·eps·max k(x, x), and a Cholesky factorisation
+	// succeeds if what is left exceeds about n²·eps·max k(x, x) (Higham 2002, Theorem 10.7).
 	shift := float64(n) * float64(n+32) * eps * c.largest
 	g.AddDiag(shift)
 	var f linalg.Cholesky

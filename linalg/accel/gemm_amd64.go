@@ -8,12 +8,10 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// Cuts of the product, each into equal parts no longer than these. gemmK bounds the sums that are
-// added to C at a time, and so is part of the result's last bits: a packed panel of B of that
-// length leaves room in the first-level cache for the tiles of A that pass by. gemmM rows of A of
-// that length stay in the second level while panels of B pass by; gemmN columns of B, in panels,
-// are packed at once where there are more rows than that. Neither of these changes the order of any
-// sum.
+// Cuts of the product, each into equal parts no longer than these. gemmK bounds the sums that are added to C at a time, and
+// so is part of the result's last bits: a packed panel of B of that length leaves room in the first-level cache for the
+// tiles of A that pass by. gemmM rows of A of that length stay in the second level while panels of B pass by; gemmN columns
+// of B, in panels, are packed at once where there are more rows than that. Neither of these changes the order of any sum.
 var (
 	gemmK = 192
 	gemmM = 384
@@ -55,8 +53,7 @@ func (t *kernels) getPanels(count, k int) *[]float64 {
 	return p
 }
 
-// panelSize is the length of a packed panel of k rows, rounded up to whole blocks of the
-// transposition.
+// panelSize is the length of a packed panel of k rows, rounded up to whole blocks of the transposition.
 func (t *kernels) panelSize(k int) int {
 	return panelVectors * t.lanes * ((k + t.lanes - 1) &^ (t.lanes - 1))
 }
@@ -107,9 +104,8 @@ func (t *kernels) gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b 
 			t.gemv(m, k, alpha, &a[0], ars, &b[0], &c[0], ldc)
 			return
 		}
-		// A·Bᵀ, of which the last rows, fewer than 16, are formed by inner
-		// products: packing B would cost more. What is done with a row depends on
-		// its place among 16 only, so that cuts there do not show.
+		// A·Bᵀ, of which the last rows, fewer than 16, are formed by inner products: packing B would cost more. What is done
+		// with a row depends on its place among 16 only, so that cuts there do not show.
 		if d := m & 15; d != 0 {
 			m -= d
 			if set {

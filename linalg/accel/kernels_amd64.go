@@ -8,9 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/f64"
 )
 
-// kernels is one tier: the assembly functions, which take pointers and trust
-// them, and what the Go code around them must know. That code checks lengths,
-// packs and cuts; it is the same for both tiers.
+// kernels is one tier: the assembly functions, which take pointers and trust them, and what the Go code around them must
+// know. That code checks lengths, packs and cuts; it is the same for both tiers.
 type kernels struct {
 	name   string
 	lanes  int // in a vector

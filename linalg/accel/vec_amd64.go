@@ -12,8 +12,7 @@ import (
 // kernels of Dot, DiffDots, Axpy, Axpy4 and Scale.
 const short = 8
 
-// first returns where x begins, also of an empty slice, which has no element to
-// take the address of.
+// first returns where x begins, also of an empty slice, which has no element to take the address of.
 func first(x []float64) *float64 { return unsafe.SliceData(x) }
 
 func (t *kernels) Dot(x, y []float64) float64 {
@@ -92,8 +91,7 @@ func (t *kernels) DiffDots(a, b, s, u, d []float64) (diff, sum float64) {
 	return t.diffDots(n, &a[0], &b[0], &s[0], &u[0], &d[0])
 }
 
-// The tiers' own forms of RadialAt call the kernel directly, so that what it writes to
-// stays on the stack.
+// The tiers' own forms of RadialAt call the kernel directly, so that what it writes to stays on the stack.
 
 func radialAtAVX512(s float64, f *f64.Radial) (val, slope float64) {
 	radialSlopesAVX512(1, &val, &slope, &s, 1, &f.A)

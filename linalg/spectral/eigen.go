@@ -14,10 +14,9 @@ import (
 // eigenvectors and eigenvalues in ascending order. The zero value is ready for Factorize. An
 // EigenSym keeps its memory: decomposing again at a size it has seen does not allocate.
 //
-// The matrix is reduced to tridiagonal form by Householder reflectors. Values alone come from the
-// root-free QL iteration, values and vectors from divide and conquer. Computed values are within a
-// small multiple of n·u·‖A‖ of exact ones, ‖A − V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small: small
-// eigenvalues of a matrix with large ones have no relative accuracy.
+// The matrix is reduced to tridiagonal form by Householder reflectors. Values alone come from the root-free QL iteration,
+// values and vectors from divide and conquer. Computed values are within a small multiple of n·u·‖A‖ of exact ones, ‖A −
+// V·diag(λ)·Vᵀ‖ and ‖VᵀV − I‖·‖A‖ are as small: small eigenvalues of a matrix with large ones have no relative accuracy.
 type EigenSym struct {
 	values []float64
 	rows   []float64 // row k is eigenvector k; empty after FactorizeValues

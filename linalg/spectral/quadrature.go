@@ -29,10 +29,9 @@ func newTable(n int, root float64) func() *poleTable {
 	return sync.OnceValue(func() *poleTable { return makePoles(n, root) })
 }
 
-// makePoles computes a table for an even n, correctly rounded but for chance, by theta functions of
-// the imaginary argument i·t_j and the nome q of 1 − m, which is small: their series, in twice the
-// precision, have few terms, all powers of r = q^(1/4n) (M. Abramowitz and I. A. Stegun, Handbook
-// of Mathematical Functions, 1964, 16.20, 16.36 and 17.3).
+// makePoles computes a table for an even n, correctly rounded but for chance, by theta functions of the imaginary argument
+// i·t_j and the nome q of 1 − m, which is small: their series, in twice the precision, have few terms, all powers of r =
+// q^(1/4n) (M. Abramowitz and I. A. Stegun, Handbook of Mathematical Functions, 1964, 16.20, 16.36 and 17.3).
 func makePoles(n int, root float64) *poleTable {
 	one, root1 := double{hi: 1}, double{hi: 1}.div(double{hi: root})
 	m1 := root1.mul(root1)
@@ -70,8 +69,7 @@ func makePoles(n int, root float64) *poleTable {
 	return t
 }
 
-// polesFor returns the smallest table for condition number kappa, the largest
-// one there is if kappa is beyond all, or NaN.
+// polesFor returns the smallest table for condition number kappa, the largest one there is if kappa is beyond all, or NaN.
 func polesFor(kappa float64) (t *poleTable) {
 	for _, table := range poleTables {
 		if t = table(); kappa <= t.kappa {

@@ -65,9 +65,8 @@ func (r *RootPSD) SqrtTo(dst, a *linalg.Sym) error {
 // Clamped returns the most negative eigenvalue that the latest call of SqrtTo counted as 0, or 0.
 func (r *RootPSD) Clamped() float64 { return r.clamped }
 
-// bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of
-// norm at most 1 and exp even, into r.a, r.b and r.exp. It returns the poles for the
-// condition of B, or nil if that is too large or T is not positive definite.
+// bidiagonal factors the reduced matrix, T = 2^exp·BᵀB with B upper bidiagonal of norm at most 1 and exp even, into r.a, r.b
+// and r.exp. It returns the poles for the condition of B, or nil if that is too large or T is not positive definite.
 func (r *RootPSD) bidiagonal() *poleTable {
 	t := &r.e.tri
 	n := t.n

@@ -13,8 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/paper"
 )
 
-// ErrInput is what every refusal of an input wraps, beside an error of package cmbo
-// such as cmbo.ErrNoTasks where one fits.
+// ErrInput is what every refusal of an input wraps, beside an error of package cmbo such as cmbo.ErrNoTasks where one fits.
 var ErrInput = errors.New("report: invalid input")
 
 func inputErrorf(where string, kind error, format string, args ...any) error {

@@ -38,8 +38,7 @@ func (h Hyper) SameKernel(g Hyper) bool {
 // Noise returns the noise variances of observations: those given where they are above 0, else that of h.
 func (h Hyper) Noise(given []float64) []float64 { return Noise(given, len(given), h.NoiseVariance) }
 
-// Noise returns the noise variances of n observations: those given, which may be nil,
-// where they are above 0, else unknown.
+// Noise returns the noise variances of n observations: those given, which may be nil, where they are above 0, else unknown.
 func Noise(variances []float64, n int, unknown float64) []float64 {
 	out := slices.Repeat([]float64{unknown}, n)
 	for i, v := range variances {

@@ -8,9 +8,8 @@ import (
 	"github.com/gocmbo/cmbo/kernel"
 )
 
-// CheckKernel reports, as kind, a kernel that cannot take points of the given dimension, or
-// whose variance is not a finite number >= 0. Kernels of the library panic with a text on
-// shapes; any other panic is the error, a [*parallel.Panic].
+// CheckKernel reports, as kind, a kernel that cannot take points of the given dimension, or whose variance is not a finite
+// number >= 0. Kernels of the library panic with a text on shapes; any other panic is the error, a [*parallel.Panic].
 func CheckKernel(k kernel.Kernel, dim int, kind error) (err error) {
 	defer func() {
 		r := recover()

@@ -10,9 +10,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A MultiTask is the likelihood of tasks that are draws of one Gaussian process: a
-// constant mean c, a kernel, and a noise variance σ² where a value's own is not
-// known. Eval returns share times the sum over tasks of the negative logarithm
+// A MultiTask is the likelihood of tasks that are draws of one Gaussian process: a constant mean c, a kernel, and a noise
+// variance σ² where a value's own is not known. Eval returns share times the sum over tasks of the negative logarithm
 //
 //	½·(rᵀA⁻¹r + ln det A + n·ln 2π),   r = z − c,   A = K + diag(noise).
 type MultiTask struct {

@@ -15,11 +15,10 @@ import (
 //
 //	f(x) = c + b(x)·(f(Z) − c) + e(x),   e(x) = f_b(x) − c − b(x)·(f_b(Z) − c),
 //
-// where b(x) are the weights of the best linear predictor of the base process from the nearest grid
-// points (as its kernel measures), and e is independent of f(Z). A point of the grid has the weight
-// 1 on itself and no e. The weights are sparse, so that the cost at a point does not grow with the
-// square of the grid; e's covariance is computed for those very weights, so that what results is a
-// process for any number of neighbours. Means in a run are carried by the whole grid: see surface.
+// where b(x) are the weights of the best linear predictor of the base process from the nearest grid points (as its kernel
+// measures), and e is independent of f(Z). A point of the grid has the weight 1 on itself and no e. The weights are sparse,
+// so that the cost at a point does not grow with the square of the grid; e's covariance is computed for those very weights,
+// so that what results is a process for any number of neighbours. Means in a run are carried by the whole grid: see surface.
 type grid struct {
 	base       Base
 	z          *linalg.Dense

@@ -20,13 +20,12 @@ const (
 	maxInflation   = 10 // intervals wider than these hold all that tasks show
 )
 
-// Inflate learns how much too high low values are predicted and how much too narrow their intervals are, before the
-// model is shared. Runs ask where values are high, which makes them too sure of the task's scale, and tasks differ by
-// more than a Gaussian population says in how low the others are. So past tasks are replayed, each told its best third.
-// The depth is how many times as far below the knee the others' values lie as they are predicted there, by least
-// squares, 1 at least. By that the lower ends of intervals are lower, while the upper ones stay, as not all runs are
-// too sure; and the inflation is that of the intervals which hold nine in ten then, 1 at least. It takes a run of 20
-// values for each of 64 tasks at most.
+// Inflate learns how much too high low values are predicted and how much too narrow their intervals are, before the model is
+// shared. Runs ask where values are high, which makes them too sure of the task's scale, and tasks differ by more than a
+// Gaussian population says in how low the others are. So past tasks are replayed, each told its best third. The depth is how
+// many times as far below the knee the others' values lie as they are predicted there, by least squares, 1 at least. By that
+// the lower ends of intervals are lower, while the upper ones stay, as not all runs are too sure; and the inflation is that
+// of the intervals which hold nine in ten then, 1 at least. It takes a run of 20 values for each of 64 tasks at most.
 func (m *Model) Inflate(ctx context.Context, workers int) error {
 	if m.near == 0 {
 		return nil

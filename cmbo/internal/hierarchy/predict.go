@@ -221,10 +221,9 @@ func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo,
 	return err
 }
 
-// sum writes the sums of f over the parts of offset and scale of all members, which have a mass w
-// and a normal distribution each, of values with so many times their noise, and returns the sum of the
-// masses. With log, the logarithm of f, it writes the logarithms of the sums. With relative the masses of a member's parts,
-// whose sum stays, are divided by their scales.
+// sum writes the sums of f over the parts of offset and scale of all members, which have a mass w and a normal distribution
+// each, of values with so many times their noise, and returns the sum of the masses. With log, the logarithm of f, it writes
+// the logarithms of the sums. With relative the masses of a member's parts, whose sum stays, are divided by their scales.
 func (r *Run) sum(
 	ctx context.Context, ks []weighted, dst []float64, x *linalg.Dense, noise float64, relative bool, f, log func(w, mean, sd float64) float64,
 ) (total float64, err error) {

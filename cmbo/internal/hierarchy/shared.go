@@ -21,8 +21,7 @@ import (
 // given the tasks, whose likelihood is that under c times |M|^−½·exp(½·ρ·uᵀL·M⁻¹Lᵀu). The
 // moments are the mean of those of each share that is thought of, weighed by that likelihood.
 
-// drawToSharedMean draws the population, which EM has learned of tasks that are carried to
-// the grid, or of some of them.
+// drawToSharedMean draws the population, which EM has learned of tasks that are carried to the grid, or of some of them.
 func (m *Model) drawToSharedMean(ctx context.Context, on []*carried, workers int) (err error) {
 	s := &m.settings
 	if s.PriorTasks == 0 {

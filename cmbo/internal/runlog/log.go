@@ -1,6 +1,5 @@
-// Package runlog keeps the log of a run, from which its whole state follows, and writes
-// and reads it: events as JSON, the envelope of a snapshot, the chained lines of a
-// journal. Errors wrap those of package codec where stored data is damaged.
+// Package runlog keeps the log of a run, from which its whole state follows, and writes and reads it: events as JSON, the
+// envelope of a snapshot, the chained lines of a journal. Errors wrap those of package codec where stored data is damaged.
 package runlog
 
 import (

@@ -13,10 +13,9 @@ type Inputs struct {
 	// Gaps holds D_i, the largest difference between the target and task i at that task's points, in the order given to
 	// Learn. Nil has them estimated: |μ − y| + beta·sd at each of the task's points, at its largest.
 	Gaps []float64
-	// Truth is f, if it is known, and Optimum the point where it is largest among those that could
-	// be proposed; with them the eta terms are exact. Without, they are bounded by Σ
-	// zeta_i·Norm·sd_i, sd_i the deviation of task i's posterior at the proposal and at the
-	// observations; at the optimum, which is not known then, the largest one of its prior.
+	// Truth is f, if it is known, and Optimum the point where it is largest among those that could be proposed; with them
+	// the eta terms are exact. Without, they are bounded by Σ zeta_i·Norm·sd_i, sd_i the deviation of task i's posterior at
+	// the proposal and at the observations; at the optimum, which is not known then, the largest one of its prior.
 	Truth   func(x []float64) float64
 	Optimum []float64
 	// NoiseFree says that the target's values carry no noise.

@@ -87,8 +87,7 @@ func (e *DefiniteError) Unwrap() []error {
 // Finite reports whether x is neither NaN nor infinite.
 func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
-// notFinite returns the index of the first entry of x that is not finite, or −1:
-// x−x is 0 for a finite x and NaN otherwise.
+// notFinite returns the index of the first entry of x that is not finite, or −1: x−x is 0 for a finite x and NaN otherwise.
 func notFinite(x []float64) int {
 	for i, v := range x {
 		if v-v != 0 {

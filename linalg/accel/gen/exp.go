@@ -11,8 +11,7 @@ func expConst(i int) string { return fmt.Sprintf("%d(R9)", 8*i) }
 // expConstants loads what expBody needs: R9 and registers 8 to 12, on AVX2 also 13 and 14.
 func (g *gen) expConstants() {
 	g.p("LEAQ ·expTable(SB), R9")
-	// Order of the table: bounds, 1/ln 2, ln 2 in two parts, the magic numbers of
-	// 2^k, ½, then 1/13!, …, 1/2!, 1, 1.
+	// Order of the table: bounds, 1/ln 2, ln 2 in two parts, the magic numbers of 2^k, ½, then 1/13!, …, 1/2!, 1, 1.
 	for i, r := range []int{8, 9, 10, 11, 12} {
 		g.p("VBROADCASTSD %s, %s", expConst(i), g.v(r))
 	}
@@ -24,11 +23,10 @@ func (g *gen) expConstants() {
 
 // expBody leaves e^x of register 0 in register 2. Registers 0, 1 and 3 are lost.
 //
-// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing through; k = x/ln 2
-// rounded to an integer; r = x − k·ln 2 in two steps, of which the first is exact, ln 2 being split
-// after 32 bits as in Cody and Waite; the Taylor polynomial of degree expDegree in r by Horner's
-// rule (its remainder is below 5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k that rounds once, also
-// where the result is denormal.
+// x is clamped to [−760, 720], where the result is 0 or overflows, NaN passing through; k = x/ln 2 rounded to an integer; r
+// = x − k·ln 2 in two steps, of which the first is exact, ln 2 being split after 32 bits as in Cody and Waite; the Taylor
+// polynomial of degree expDegree in r by Horner's rule (its remainder is below 5e-18 for |r| ≤ ln 2/2); and a scaling by 2^k
+// that rounds once, also where the result is denormal.
 func (g *gen) expBody() {
 	// A NaN is the second source of each: that one is returned.
 	g.p("VMAXPD %s, %s, %s", g.v(0), g.v(8), g.v(0))

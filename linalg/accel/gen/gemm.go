@@ -2,8 +2,7 @@ package main
 
 import "fmt"
 
-// rowHeights are the numbers of rows of the register tiles, in the order in
-// which a panel is cut into them.
+// rowHeights are the numbers of rows of the register tiles, in the order in which a panel is cut into them.
 func (g *gen) rowHeights() []int {
 	if g.wide() {
 		return []int{8, 4, 2, 1}
@@ -11,9 +10,8 @@ func (g *gen) rowHeights() []int {
 	return []int{4, 2, 1}
 }
 
-// tiles writes the tiles of a panel whose number of vectors is in reg, for each number of
-// vectors in descending order of rows: next is the label of the one to go on with where rows
-// are missing, and the first is to be repeated.
+// tiles writes the tiles of a panel whose number of vectors is in reg, for each number of vectors in descending order of
+// rows: next is the label of the one to go on with where rows are missing, and the first is to be repeated.
 func (g *gen) tiles(reg string, tile func(mr, nv int, next string, again bool)) {
 	g.p("CMPQ %s, $2", reg)
 	for i, jump := range []string{"JLT", "JEQ"} {

@@ -2,9 +2,8 @@
 //
 //	go -C gen run . ..
 //
-// One description of each kernel makes both tiers. A tier differs by the number of lanes in a
-// vector, the number of vector registers and the way lanes are masked: by an opmask register
-// (AVX-512), or by a vector register or a blend (AVX2).
+// One description of each kernel makes both tiers. A tier differs by the number of lanes in a vector, the number of vector
+// registers and the way lanes are masked: by an opmask register (AVX-512), or by a vector register or a blend (AVX2).
 package main
 
 import (

@@ -33,8 +33,7 @@ func (g *gen) packRows() []string {
 	return []string{"AX", "BX", "DX", "SI", "DI", "R8", "R9", "R12"}[:g.w]
 }
 
-// transpose leaves the transpose of the w×w matrix in registers 0 to w−1 in the
-// same registers; the next w are lost.
+// transpose leaves the transpose of the w×w matrix in registers 0 to w−1 in the same registers; the next w are lost.
 func (g *gen) transpose() {
 	if !g.wide() {
 		g.p("VUNPCKLPD Y1, Y0, Y4")

@@ -1,8 +1,7 @@
 package main
 
-// sweep runs body over vectors at the byte offset R10, which it leaves at the last
-// one, for as many entries as BX says, more than none. The last vector that is not
-// full gets a mask; on AVX2 it is register 15. CX, R8 and BX are lost.
+// sweep runs body over vectors at the byte offset R10, which it leaves at the last one, for as many entries as BX says, more
+// than none. The last vector that is not full gets a mask; on AVX2 it is register 15. CX, R8 and BX are lost.
 func (g *gen) sweep(body func(mask string)) {
 	w := g.w
 	g.p("XORQ R10, R10")
@@ -25,9 +24,8 @@ func at(ptr string) string { return ptr + "(R10*1)" }
 
 func (g *gen) broadcast(arg string, r int) { g.p("VBROADCASTSD %s, %s", g.a(arg), g.v(r)) }
 
-// flushed sets register r to zero in the lanes where its magnitude is below 2^−511,
-// that is where the upper two bits of the exponent are zero: register 3 holds these
-// bits, on AVX2 register 5 is zero. Register 4 or K2 is lost.
+// flushed sets register r to zero in the lanes where its magnitude is below 2^−511, that is where the upper two bits of the
+// exponent are zero: register 3 holds these bits, on AVX2 register 5 is zero. Register 4 or K2 is lost.
 func (g *gen) flushed(r int) {
 	if g.wide() {
 		g.p("VPTESTMQ Z3, %s, K2", g.v(r))
@@ -46,8 +44,7 @@ func (g *gen) flushConstants() {
 	}
 }
 
-// flushedProduct writes the flushed product of two rows at x and y to the one at DI and leaves
-// its sum in register 0.
+// flushedProduct writes the flushed product of two rows at x and y to the one at DI and leaves its sum in register 0.
 func (g *gen) flushedProduct(x, y string) {
 	g.zero(0)
 	g.sweep(func(mask string) {

@@ -294,9 +294,8 @@ func (g *gen) rowSums() int {
 	return 12
 }
 
-// rowSolve solves for the unknowns of one vector, R14 of them being left, in so many
-// rows of X at once, moves on and jumps to cols if there are more; R11 is their
-// place in bytes and R13 their first row of L.
+// rowSolve solves for the unknowns of one vector, R14 of them being left, in so many rows of X at once, moves on and jumps
+// to cols if there are more; R11 is their place in bytes and R13 their first row of L.
 func (g *gen) rowSolve(rows int) {
 	w, sum := g.w, g.rowSums()
 	g.c("The triangle, a row at a time up to the diagonal.")

@@ -24,10 +24,9 @@ func Workers(work float64, parts int) int {
 	return min(runtime.GOMAXPROCS(0), parts)
 }
 
-// ParallelRows calls f(lo, hi) for the ranges [0, grain), [grain, 2·grain), … of [0, n) from so
-// many goroutines, itself one of them. Ranges are fixed by n and grain; f must write where no other
-// range does, so that results do not depend on who runs what. A function passed here is allocated,
-// which is why callers take another path for one goroutine.
+// ParallelRows calls f(lo, hi) for the ranges [0, grain), [grain, 2·grain), … of [0, n) from so many goroutines, itself one
+// of them. Ranges are fixed by n and grain; f must write where no other range does, so that results do not depend on who
+// runs what. A function passed here is allocated, which is why callers take another path for one goroutine.
 func ParallelRows(workers, n, grain int, f func(lo, hi int)) {
 	err := parallel.For(context.Background(), workers, (n+grain-1)/grain, func(_, i int) error {
 		f(i*grain, min((i+1)*grain, n))
@@ -38,8 +37,7 @@ func ParallelRows(workers, n, grain int, f func(lo, hi int)) {
 	}
 }
 
-// Gemm is f64.Gemm with the rows of C shared between goroutines where that pays,
-// cut where f64.Gemm allows it.
+// Gemm is f64.Gemm with the rows of C shared between goroutines where that pays, cut where f64.Gemm allows it.
 func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	gemmWith(f64.Gemm, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }

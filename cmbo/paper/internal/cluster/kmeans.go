@@ -366,8 +366,7 @@ func (k *kmeansRun) polishBest(ctx context.Context, found []*partition) error {
 	return nil
 }
 
-// polish moves points of a partition to other clusters, one at a time and by
-// index, as long as that lowers the objective.
+// polish moves points of a partition to other clusters, one at a time and by index, as long as that lowers the objective.
 func (k *kmeansRun) polish(ctx context.Context, p *partition) (*partition, error) {
 	// Clusters take their turns in the order of their first members.
 	ordered := &partition{labels: Renumber(p.labels), clusters: make([]*cluster, k.c), round: p.round}

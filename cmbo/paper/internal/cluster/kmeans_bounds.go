@@ -99,11 +99,10 @@ func (k *kmeansRun) nearest(w, j int) (int, error) {
 	}
 }
 
-// draw picks the next centre: one of the points not chosen yet, point j with probability
-// proportional to its cost c_j to the nearest centre so far. It runs an exponential race: with
-// independent standard exponential E_j, the smallest arrival E_j/c_j is that of j with probability
-// c_j/Σc. Other than a draw from the sum of costs, a race seldom needs costs exactly, because
-// intervals of them often decide who is first. Where all costs are zero it returns the first point.
+// draw picks the next centre: one of the points not chosen yet, point j with probability proportional to its cost c_j to the
+// nearest centre so far. It runs an exponential race: with independent standard exponential E_j, the smallest arrival
+// E_j/c_j is that of j with probability c_j/Σc. Other than a draw from the sum of costs, a race seldom needs costs exactly,
+// because intervals of them often decide who is first. Where all costs are zero it returns the first point.
 func (k *kmeansRun) draw(ctx context.Context, exponentials []float64, chosen []int) (int, error) {
 	type racer struct {
 		j                int
