@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
@@ -196,11 +197,12 @@ func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 // scaled returns a task of the space as a model sees it, with the points that failed.
 func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *linalg.Dense) {
 	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
+	x := s.EncodeAll(k.X)
 	if hierarchySettings(c, s).Compress {
-		y, noise = scaling.CompressLow(y, noise)
+		y, noise = scaling.CompressLow(y, noise, points.Apart(x, y)...)
 	}
 	v := c.y.fit(y)
-	task = hierarchy.Task{ID: k.ID, X: s.EncodeAll(k.X), Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
+	task = hierarchy.Task{ID: k.ID, X: x, Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
 		Scale: v.Scale, Context: k.Context}
 	if c.y != RawValues && slices.Max(v.Z) == slices.Min(v.Z) { // no scale
 		task.Shift, task.Scale = slices.Min(y), 0

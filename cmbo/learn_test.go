@@ -292,3 +292,33 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 		require.Less(t, sd, 2.0)
 	}
 }
+
+// TestLearnsFromRunsThatConverged: most values of a long run lie next to its best one, in a hundred-thousandth of their range.
+// The others still say where the next task is good, and nothing is taken for noise.
+func TestLearnsFromRunsThatConverged(t *testing.T) {
+	t.Parallel()
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	r := rng.Stream(1, t.Name())
+	var tasks []cmbo.Task
+	for i := range 6 {
+		task := cmbo.Task{ID: fmt.Sprint(i)}
+		best := []float64{0.5 + 0.1*r.Float64(), 0.4 + 0.1*r.Float64()}
+		x, err := space.Sample(100, uint64(1+i))
+		require.NoError(t, err)
+		for j, x := range x {
+			if j >= 30 {
+				x[0], x[1] = best[0]+0.002*(x[0]-0.5), best[1]+0.002*(x[1]-0.5)
+			}
+			d, e := x[0]-best[0], x[1]-best[1]
+			task.X, task.Y = append(task.X, x), append(task.Y, -d*d-2*e*e)
+		}
+		tasks = append(tasks, task)
+	}
+	prior := learn(t, space, tasks)
+	require.Less(t, prior.Report().Noise, 0.02)
+	trial, err := newOptimizer(t, space, cmbo.WithPrior(prior)).Ask(ctx)
+	require.NoError(t, err)
+	require.InDelta(t, 0.55, trial.X[0], 0.1)
+	require.InDelta(t, 0.45, trial.X[1], 0.1)
+}

@@ -63,7 +63,7 @@ func (p *Prior) derive() {
 	var depths []float64
 	for _, t := range p.told {
 		y, _ := p.config.sense().Apply(t.y, nil)
-		depths = append(depths, scaling.Raised(y)...)
+		depths = append(depths, scaling.Raised(y, points.Apart(t.x, y)...)...)
 	}
 	p.learned.SetRaised(depths)
 }

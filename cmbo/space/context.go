@@ -8,8 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-// A Context describes a task by name: a number, in any unit, or a choice, a string. What is
-// not known is nil or left out.
+// A Context describes a task by name: a number, in any unit, or a choice, a string. What is not known is nil or left out.
 //
 //	space.Context{"height": 1080, "category": "Sports", "interlaced": false, "rate": nil}
 //

@@ -59,8 +59,7 @@ func (v Point) Bool(name string) bool {
 	return x != 0
 }
 
-// Config returns the values by name, as [Space.Config] does; nil without a space or for
-// a row that is none of it.
+// Config returns the values by name, as [Space.Config] does; nil without a space or for a row that is none of it.
 func (v Point) Config() map[string]any {
 	if v.Space == nil {
 		return nil

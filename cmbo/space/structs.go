@@ -180,9 +180,8 @@ func (f *field) number() (p Param, why string) {
 	return Param{name: f.name, kind: kind, lo: values[0], hi: values[1]}.WithStep(step), ""
 }
 
-// Into sets the tagged fields of the struct that cfg points to: see [Of]. It fails with
-// [ErrSpace] and changes nothing if a field does not hold the value; a float32 rounds
-// that of a real parameter, but must not overflow, nor make 0 of a LogFloat.
+// Into sets the tagged fields of the struct that cfg points to: see [Of]. It fails with [ErrSpace] and changes nothing if a
+// field does not hold the value; a float32 rounds that of a real parameter, but must not overflow, nor make 0 of a LogFloat.
 func (v Point) Into(cfg any) error {
 	dst := reflect.ValueOf(cfg)
 	if dst.Kind() != reflect.Pointer || dst.IsNil() || dst.Elem().Kind() != reflect.Struct {

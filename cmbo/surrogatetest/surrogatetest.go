@@ -110,8 +110,7 @@ func uniform(dim, n int, label string) *linalg.Dense {
 	return x
 }
 
-// history returns what one surrogate is told in a run, with the states and parameters that
-// it returned itself.
+// history returns what one surrogate is told in a run, with the states and parameters that it returned itself.
 func (c *checker) history() (out []cmbo.Data) {
 	x := uniform(c.dim, values+1, "told")
 	s, fitted := c.start(), map[int][]float64{}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -48,7 +49,7 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		for _, z := range t.Z[:n] {
 			lo, hi = min(lo, z), max(hi, z)
 		}
-		if near := scaling.NearOf(t.Z[:n]); s.Compress && near > 0 {
+		if near := scaling.NearOf(t.Z[:n], points.Apart(points.First(t.X, n), t.Z[:n])...); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}
@@ -139,9 +140,8 @@ func (m *Model) Settings() Settings { return m.settings }
 // Tasks returns the tasks, which must not be changed.
 func (m *Model) Tasks() []Task { return m.tasks }
 
-// SharedMean returns the share of the tasks' variance, but for noise, that all have in common, as
-// they show it, and by how much the population is drawn to such a process; 0 where it was not asked for, or where values
-// are all equal.
+// SharedMean returns the share of the tasks' variance, but for noise, that all have in common, as they show it, and by how
+// much the population is drawn to such a process; 0 where it was not asked for, or where values are all equal.
 func (m *Model) SharedMean() (common, drawn float64) {
 	if m.common == 0 || m.flat {
 		return 0, 0

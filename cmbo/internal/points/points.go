@@ -3,6 +3,7 @@
 package points
 
 import (
+	"cmp"
 	"encoding/binary"
 	"math"
 	"slices"
@@ -41,6 +42,42 @@ func First(x *linalg.Dense, n int) *linalg.Dense {
 	_, d := x.Dims()
 	v := x.View(0, 0, n, d)
 	return &v
+}
+
+// Apart returns the values y of those rows of x that lie next to no row of a larger value, in no coordinate farther from it
+// than a quarter of the spacing of a lattice of as many rows. It returns nil where these are half of the rows or more, as of
+// rows that nothing has chosen, or fewer than eight. It takes O(n²) time for n rows.
+func Apart(x *linalg.Dense, y []float64) (values []float64) {
+	order := make([]int, len(y))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(y[j], y[i]) })
+	_, d := x.Dims()
+	next := math.Pow(float64(len(y)), -1/float64(d)) / 4
+	kept := make([]int, 0, len(y)/2+1)
+	for _, i := range order {
+		if slices.ContainsFunc(kept, func(better int) bool {
+			for j, v := range x.Row(better) {
+				if math.Abs(v-x.At(i, j)) >= next {
+					return false
+				}
+			}
+			return true
+		}) {
+			continue
+		}
+		if kept = append(kept, i); 2*len(kept) >= len(y) {
+			return nil
+		}
+	}
+	if len(kept) < 8 {
+		return nil
+	}
+	for _, i := range kept {
+		values = append(values, y[i])
+	}
+	return values
 }
 
 // Pick returns the rows of x listed.
@@ -111,8 +148,7 @@ func Equal(a, b *linalg.Dense) bool {
 	return n == Len(b) && d == e && Same(a, b) == n
 }
 
-// Locate finds each row of x among the rows of set, the first of equal ones; nil if
-// one is not there.
+// Locate finds each row of x among the rows of set, the first of equal ones; nil if one is not there.
 func Locate(x, set *linalg.Dense) []int {
 	at := make(map[string]int, Len(set))
 	for i := Len(set) - 1; i >= 0; i-- {

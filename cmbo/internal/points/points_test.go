@@ -3,10 +3,13 @@ package points
 import (
 	"fmt"
 	"math"
+	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 )
 
 func rows(dim int, v ...float64) *linalg.Dense { return linalg.NewDense(len(v)/dim, dim, v) }
@@ -58,4 +61,38 @@ func TestRows(t *testing.T) {
 		drawn[fmt.Sprint(at)] = true
 	}
 	assert.Len(t, drawn, 3)
+}
+
+// TestApart: rows that nothing has chosen are all apart, and of a run that has converged those are that lie next to no better
+// one.
+func TestApart(t *testing.T) {
+	r := rng.Stream(1, t.Name())
+	for dim := 1; dim <= 6; dim++ {
+		x, y := linalg.NewDense(100, dim, nil), make([]float64, 100)
+		for i := range y {
+			for j := range dim {
+				x.Row(i)[j] = r.Float64()
+			}
+			y[i] = r.NormFloat64()
+		}
+		require.Nil(t, Apart(x, y), dim)
+		near := math.Pow(100, -1/float64(dim)) / 4
+		for i := 40; i < 100; i++ { // less than that from the best row in each coordinate
+			y[i] = 10 - float64(i)/100
+			for j := range dim {
+				x.Row(i)[j] = x.At(40, j) + float64(i-40)/60*near*float64(2*(j%2)-1)
+			}
+		}
+		got := Apart(x, y)
+		require.Equal(t, slices.Max(y), got[0])
+		require.LessOrEqual(t, len(got), 41)
+		require.Subset(t, y, got)
+		for _, v := range got[1:] {
+			require.Less(t, v, 9.0, "a row next to the best one")
+		}
+		x.Row(99)[0] += 2 // no other is there
+		require.Contains(t, Apart(x, y), y[99])
+	}
+	same := linalg.NewDense(20, 2, nil)
+	require.Nil(t, Apart(same, make([]float64, 20)), "too few")
 }

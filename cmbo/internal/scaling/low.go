@@ -6,7 +6,8 @@ import (
 )
 
 // The width of a task is the way from its median to its best value, or, where half of
-// the values are the best one, from its lower quartile.
+// the values are the best one, from its lower quartile. Of a run that has converged, most of whose points lie next to
+// the best one, it is the width of values apart: see points.Apart.
 const (
 	// lowWidths is how far below the best value of its task a value is told apart from worse ones, in widths.
 	lowWidths = 3
@@ -17,11 +18,14 @@ const (
 // RaisedFrom is how far below the knee a task's values come to lie, in Near, that RaiseLow raises.
 var RaisedFrom = math.Log(lowWidths / nearWidths)
 
+// converged is how many times the width of all values that of values apart is where a run has converged.
+const converged = 8
+
 // fewestValues is the number of values that show the width of their task by themselves.
 const fewestValues = 8
 
-// apart is how many times the range of the others lies between them and penalties.
-const apart = 10
+// gapRanges is how many times the range of the others lies between them and penalties.
+const gapRanges = 10
 
 // beyondLosses is how many times as far from the others as these, or they, from each other penalties unlike any loss lie.
 const beyondLosses = 1000
@@ -82,22 +86,31 @@ func RaisePenalties(y []float64) []float64 {
 // CompressLow returns the values of a past task, raised as by RaiseLow, with the differences between low ones made
 // smaller, and their noise variances, if any, accordingly. How good points differ is what another task gains from; how
 // bad ones do would take most of the variance that is learned. Tasks without a width stay as they are.
-func CompressLow(y, noise []float64) (low, variances []float64) {
-	y, l := LowOfTask(y)
+func CompressLow(y, noise []float64, apart ...float64) (low, variances []float64) {
+	y, l := LowOfTask(y, apart...)
 	return l.Compress(y, noise)
 }
 
 // LowOfTask returns the values of a task, raised as by RaiseLow, and what makes differences between low ones smaller.
-func LowOfTask(y []float64) ([]float64, Low) {
-	if y = RaiseLow(y, 0); len(y) < fewestValues {
+func LowOfTask(y []float64, apart ...float64) ([]float64, Low) {
+	sorted := slices.Sorted(slices.Values(apart))
+	_, width, _ := widthOf(sorted[penalties(sorted, 0):])
+	if _, shown, _ := widthOf(slices.Sorted(slices.Values(y))); width < converged*shown {
+		width = 0
+	}
+	if y = RaiseLow(y, width); len(y) < fewestValues {
 		return y, Low{}
 	}
-	return y, LowOf(y, nearWidths)
+	l := LowOf(y, nearWidths)
+	if near := nearWidths * width; near > l.Near {
+		l = Low{l.Knee + l.Near - near, near}
+	}
+	return y, l
 }
 
 // Raised returns how far below the knee the values of a task lie that RaiseLow raises, in Near, but for penalties.
-func Raised(y []float64) (depths []float64) {
-	raised, l := LowOfTask(y)
+func Raised(y []float64, apart ...float64) (depths []float64) {
+	raised, l := LowOfTask(y, apart...)
 	if l.Near == 0 {
 		return nil
 	}
@@ -158,8 +171,7 @@ func (l Low) At(v float64) float64 {
 	return v
 }
 
-// Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a
-// task the slope rises no more.
+// Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a task the slope rises no more.
 func (l Low) Back(low float64) float64 { return l.BackFrom(low, RaisedFrom) }
 
 // BackFrom is Back for values whose slope rises no more from one on whose logarithm is steepest.
@@ -181,13 +193,18 @@ func (l Low) SlopeFrom(low, steepest float64) float64 {
 }
 
 // NearOf returns the Near of values that CompressLow has made, moved and scaled since; 0 if they are not compressed.
-func NearOf(low []float64) float64 {
+func NearOf(low []float64, apart ...float64) float64 {
 	if len(low) < fewestValues {
 		return 0
 	}
 	_, width, _ := widthOf(slices.Sorted(slices.Values(low)))
+	_, ofApart, _ := widthOf(slices.Sorted(slices.Values(apart)))
 	// The width ends 1 − nearWidths below the knee, in widths as they were.
-	return width / (1 + math.Log1p(1/nearWidths-1))
+	ends := 1 + math.Log1p(1/nearWidths-1)
+	if near := ofApart / ends; near >= converged*nearWidths*width {
+		return near
+	}
+	return width / ends
 }
 
 // widthOf returns the best of values in rising order, their width, 0 for none, and the
@@ -214,7 +231,7 @@ func penalties(sorted []float64, width float64) int {
 		if span == 0 {
 			span = width
 		}
-		if span > 0 && gap > apart*span && gap > sorted[k-1]-sorted[0] {
+		if span > 0 && gap > gapRanges*span && gap > sorted[k-1]-sorted[0] {
 			return k
 		}
 	}
