@@ -23,7 +23,7 @@ import (
 // of all before. The payload holds what cannot be computed again from the rest.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 17
+	priorVersion = 18
 	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 

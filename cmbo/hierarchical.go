@@ -14,15 +14,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// standardized returns the tasks with values on the common scale of all tasks, with the points that failed.
-func (t *trainingSet) standardized(mean, sd float64) []hierarchy.Task {
-	tasks := hierarchy.Standardize(t.tasks, mean, sd)
-	for i, x := range t.failed {
-		tasks[i] = tasks[i].WithFailed(x)
-	}
-	return tasks
-}
-
 // hierarchySettings are the settings of a model of points of a space.
 func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(s.Dim())

@@ -216,7 +216,7 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 // learn has the default model learn from the tasks.
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	mean, sd := hierarchy.CommonScale(t.tasks)
-	m, err := hierarchy.Learn(ctx, t.standardized(mean, sd), t.grid(), hierarchySettings(t.config, t.space))
+	m, err := hierarchy.Learn(ctx, hierarchy.Standardize(t.tasks, mean, sd), t.grid(), hierarchySettings(t.config, t.space))
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}

@@ -322,3 +322,40 @@ func TestLearnsFromRunsThatConverged(t *testing.T) {
 	require.InDelta(t, 0.55, trial.X[0], 0.1)
 	require.InDelta(t, 0.45, trial.X[1], 0.1)
 }
+
+// TestPastFailuresAreNoValues: points of the past that failed, here and there or in a part of the space, teach where evaluations
+// succeed and nothing of how good points are. As the least value of their task they would be noise, .08 of the variance here.
+func TestPastFailuresAreNoValues(t *testing.T) {
+	t.Parallel()
+	for _, failing := range []string{"here and there", "in a part"} {
+		r := rng.Stream(1, t.Name())
+		fails := func(x []float64) bool { return failing == "in a part" && x[0] > 0.55 && x[1] < 0.6 }
+		h := slopesOf(t, r, "lopsided", 4, 2, 0)
+		for i := range h.tasks {
+			k := &h.tasks[i]
+			x, y := k.X, k.Y
+			k.X, k.Y = nil, nil
+			for j := range x {
+				if fails(x[j]) || failing == "here and there" && j%8 == 3 {
+					k.Failed = append(k.Failed, x[j])
+				} else {
+					k.X, k.Y = append(k.X, x[j]), append(k.Y, y[j])
+				}
+			}
+		}
+		prior := learn(t, h.space, h.tasks)
+		require.Less(t, prior.Report().Noise, 0.01, failing)
+		o, best := newOptimizer(t, h.space, cmbo.WithPrior(prior)), math.Inf(-1)
+		for range 10 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if fails(trial.X) {
+				require.NoError(t, o.TellFailed(trial.ID))
+				continue
+			}
+			best = max(best, h.target(trial.X))
+			require.NoError(t, o.Tell(trial.ID, h.target(trial.X)))
+		}
+		require.Less(t, -best, 0.01, failing)
+	}
+}

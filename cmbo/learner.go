@@ -113,7 +113,7 @@ func (l *Learner) Add(task Task) error {
 func (s *sums) add(l *Learner, k *Task) error {
 	t := &trainingSet{config: l.config, space: l.space}
 	t.add(l.config.scaled(l.space, k))
-	return s.tally.Add(&t.standardized(s.mean, s.sd)[0])
+	return s.tally.Add(&hierarchy.Standardize(t.tasks, s.mean, s.sd)[0])
 }
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings back. It may be encoded. A
@@ -264,7 +264,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	}
 	z, o := t.grid(), hierarchySettings(t.config, t.space)
 	mean, sd := hierarchy.CommonScale(t.tasks)
-	first, err := hierarchy.FirstPass(ctx, t.standardized(mean, sd), z, o)
+	first, err := hierarchy.FirstPass(ctx, hierarchy.Standardize(t.tasks, mean, sd), z, o)
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
@@ -302,7 +302,7 @@ func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 		if s == nil {
 			return t.learn(ctx)
 		}
-		m := s.of.Model(t.standardized(s.mean, s.sd), all, hierarchySettings(t.config, t.space))
+		m := s.of.Model(hierarchy.Standardize(t.tasks, s.mean, s.sd), all, hierarchySettings(t.config, t.space))
 		return t.finish(ctx, m)
 	})
 }

@@ -32,9 +32,9 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 		// What is learned of a few of the observations is made the population of all, as learning from them takes minutes.
 		few, o := &trainingSet{config: c, space: s}, hierarchySettings(c, s)
 		few.add(c.scaled(s, &Task{ID: k.ID, X: k.X[:30], Y: k.Y[:30]}))
-		pass, err := hierarchy.FirstPass(t.Context(), few.standardized(0, 1), set.grid(), o)
+		pass, err := hierarchy.FirstPass(t.Context(), hierarchy.Standardize(few.tasks, 0, 1), set.grid(), o)
 		require.NoError(t, err)
-		p, err := set.finish(t.Context(), pass.Model(set.standardized(0, 1), 1, o))
+		p, err := set.finish(t.Context(), pass.Model(hierarchy.Standardize(set.tasks, 0, 1), 1, o))
 		require.NoError(t, err)
 		var b bytes.Buffer
 		require.NoError(t, p.Encode(&b))

@@ -52,7 +52,7 @@ func (p *Prior) made() error {
 func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Prior {
 	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: m, lazy: new(lazyDigest)}
 	for _, t := range m.Tasks() {
-		p.told = append(p.told, told{id: t.ID, x: points.First(t.X, len(t.Z)-t.Failed), context: t.Context})
+		p.told = append(p.told, told{id: t.ID, x: t.X, context: t.Context})
 	}
 	return p
 }

@@ -214,26 +214,6 @@ func TestFailuresAlone(t *testing.T) {
 	require.ErrorContains(t, err, "none of 3 tasks has 5 different points and two different values, and others with values to learn from")
 }
 
-// TestFailuresLowerThePrior: what the past promises of a region where it failed is
-// less than it promises if it says nothing of that.
-func TestFailuresLowerThePrior(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
-	mean := func(tasks []cmbo.Task) float64 {
-		prior, err := cmbo.Learn(t.Context(), space, tasks)
-		require.NoError(t, err)
-		m, _, err := newOptimizer(t, space, cmbo.WithPrior(prior)).Predict([]float64{0.7, 0.7})
-		require.NoError(t, err)
-		return m
-	}
-	tasks := crashing(4)
-	lower := mean(tasks)
-	for i := range tasks {
-		tasks[i].Failed = nil
-	}
-	require.Less(t, lower, mean(tasks)-0.2)
-}
-
 // boundless is an acquisition that is infinite at some means.
 type boundless struct{ at func(mean float64) float64 }
 

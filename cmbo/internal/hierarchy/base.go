@@ -24,8 +24,6 @@ type Task struct {
 	Z  []float64
 	// Noise holds the noise variances of Z, 0 where one is not known; nil stands for none known.
 	Noise []float64
-	// Failed is the number of points, the last ones, whose evaluation failed: see WithFailed.
-	Failed int
 	// Shift and Scale are what was taken off the raw values and what they were then
 	// divided by: their prior is that of the target's offset and scale.
 	Shift, Scale float64
@@ -67,7 +65,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err er
 	var given []float64
 	unknown, longest, all, dim := false, 0, 0, 0
 	for i := range tasks {
-		n := len(tasks[i].Z) - tasks[i].Failed
+		n := len(tasks[i].Z)
 		longest, all = max(longest, n), all+n
 		some[i] = tasks[i].some(s.BaseRows, s.Seed)
 		_, dim = some[i].X.Dims()

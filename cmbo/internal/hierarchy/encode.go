@@ -23,7 +23,6 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Matrix(t.X)
 		e.Floats(t.Z)
 		e.Floats(t.Noise)
-		e.Int(t.Failed)
 		e.Float(t.Shift)
 		e.Float(t.Scale)
 		e.Context(t.Context)
@@ -55,12 +54,9 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
 	tasks, seen := make([]Task, n), make(map[string]bool, n)
 	for i := range tasks {
-		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Failed: d.Int(), Shift: d.Value(),
+		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Shift: d.Value(),
 			Scale: d.Value(), Context: d.Context()}
 		rows := points.Len(t.X)
-		if d.Err == nil && (t.Failed < 0 || t.Failed > 0 && t.Failed >= rows) {
-			d.Fail("task %q: %d of %d points failed", t.ID, t.Failed, rows)
-		}
 		if d.Err == nil && (len(t.Z) != rows || t.Noise != nil && len(t.Noise) != rows || !(t.Scale > 0)) {
 			d.Fail("task %q: %d points, %d values, scale %g", t.ID, rows, len(t.Z), t.Scale)
 		}

@@ -71,7 +71,7 @@ type lowValue struct{ mean, sd, seen float64 }
 
 // lowValues returns those of a task that are predicted to be below the knee from its best third.
 func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err error) {
-	n := points.Len(t.X) - t.Failed
+	n := points.Len(t.X)
 	told := min(n/3, inflationTold)
 	if told == 0 {
 		return nil, nil

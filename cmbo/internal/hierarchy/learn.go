@@ -44,12 +44,11 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		if len(t.Context) > 0 {
 			m.related = new(related)
 		}
-		n := len(t.Z) - t.Failed
-		m.values += n
-		for _, z := range t.Z[:n] {
+		m.values += len(t.Z)
+		for _, z := range t.Z {
 			lo, hi = min(lo, z), max(hi, z)
 		}
-		if near := scaling.NearOf(t.Z[:n], points.Apart(points.First(t.X, n), t.Z[:n])...); s.Compress && near > 0 {
+		if near := scaling.NearOf(t.Z, points.Apart(t.X, t.Z)...); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}

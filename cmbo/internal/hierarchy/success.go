@@ -31,23 +31,6 @@ func LabelledTask(id string, ok, failed *linalg.Dense) Task {
 	return Task{ID: id, X: points.Join(ok, failed), Z: z, Scale: 1}
 }
 
-// WithFailed returns a task of values with points that failed, which count as its least value, with its noise: a
-// region that no value came from would otherwise be expected to be as good as the mean. Shift and
-// scale stay those of the values told. A run has the values that it was told and no others.
-func (t Task) WithFailed(x *linalg.Dense) Task {
-	k := points.Len(x)
-	if k == 0 || len(t.Z) == 0 {
-		return t
-	}
-	least := slices.Index(t.Z, slices.Min(t.Z))
-	t.Z = append(slices.Clone(t.Z), slices.Repeat(t.Z[least:least+1], k)...)
-	if t.Noise != nil {
-		t.Noise = append(slices.Clone(t.Noise), slices.Repeat(t.Noise[least:least+1], k)...)
-	}
-	t.X, t.Failed = points.Join(t.X, x), k
-	return t
-}
-
 // NewSuccess returns the model of labels of which no past is known: the process specific to a target, in the
 // labels' units, about success: its variance of 1 is the square of the way from success to neither. x is any point.
 func NewSuccess(x *linalg.Dense) *Model {

@@ -199,21 +199,3 @@ func TestSuccessDegenerate(t *testing.T) {
 		}
 	}
 }
-
-// Points that failed stand at the least value of their task, with its noise; shift and scale
-// remain, and so does the task that they are added to.
-func TestWithFailed(t *testing.T) {
-	told := Task{ID: "a", X: linalg.NewDense(2, 1, []float64{.1, .2}), Z: []float64{-1, 1}, Noise: []float64{.2, .3}, Shift: 5, Scale: 2}
-	got := told.WithFailed(linalg.NewDense(2, 1, []float64{.8, .9}))
-	assert.Equal(t, Task{
-		ID: "a", X: linalg.NewDense(4, 1, []float64{.1, .2, .8, .9}), Z: []float64{-1, 1, -1, -1}, Noise: []float64{.2, .3, .2, .2}, Failed: 2, Shift: 5, Scale: 2,
-	}, got)
-	assert.Equal(t, []float64{-1, 1}, told.Z)
-	assert.Equal(t, told, told.WithFailed(nil))
-
-	s := DefaultSettings(1)
-	near := func(k Task) float64 { return newModel([]Task{k}, 1, &s).near }
-	told.X, told.Z, told.Noise = linalg.NewDense(9, 1, nil), []float64{1, .9, .7, .4, 0, -.5, -.9, -1.2, -1.5}, nil
-	assert.Positive(t, near(told))
-	assert.Equal(t, near(told), near(told.WithFailed(linalg.NewDense(9, 1, nil))), "of values")
-}
