@@ -241,6 +241,7 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 		return nil, d.Err
 	}
 	settings := hierarchySettings(c, space)
+	settings.Apart = settings.Apart && !finite
 	m, err := hierarchy.Decode(d, space.Dim(), settings)
 	if err != nil {
 		return nil, err

@@ -20,6 +20,7 @@ func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o.Coordinates = coordinates(s)
 	if s.Finite() { // on a list the evidence does not foretell which kernel has less regret
 		o.Kernels = o.Kernels[:1]
+		o.Apart = false // its rows may lie next to each other, whoever chose them
 	}
 	if c.kernel != nil {
 		o.Kernels = []kernel.Kernel{c.kernel}

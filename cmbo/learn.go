@@ -9,7 +9,6 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/linalg"
@@ -198,8 +197,8 @@ func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *linalg.Dense) {
 	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
 	x := s.EncodeAll(k.X)
-	if hierarchySettings(c, s).Compress {
-		y, noise = scaling.CompressLow(y, noise, points.Apart(x, y)...)
+	if o := hierarchySettings(c, s); o.Compress {
+		y, noise = scaling.CompressLow(y, noise, o.ApartOf(x, y)...)
 	}
 	v := c.y.fit(y)
 	task = hierarchy.Task{ID: k.ID, X: x, Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,

@@ -119,7 +119,7 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured,
 // outputSettings are those of the model of an output.
 func outputSettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchySettings(c, s)
-	o.Output = true
+	o.Output, o.Apart = true, false
 	return o
 }
 

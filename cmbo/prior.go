@@ -60,10 +60,10 @@ func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Pr
 // derive learns from what was told what is not stored.
 func (p *Prior) derive() {
 	p.curves = p.learnCurves()
-	var depths []float64
+	s, depths := p.learned.Settings(), []float64(nil)
 	for _, t := range p.told {
 		y, _ := p.config.sense().Apply(t.y, nil)
-		depths = append(depths, scaling.Raised(y, points.Apart(t.x, y)...)...)
+		depths = append(depths, scaling.Raised(y, s.ApartOf(t.x, y)...)...)
 	}
 	p.learned.SetRaised(depths)
 }

@@ -8,7 +8,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -48,7 +47,7 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		for _, z := range t.Z {
 			lo, hi = min(lo, z), max(hi, z)
 		}
-		if near := scaling.NearOf(t.Z, points.Apart(t.X, t.Z)...); s.Compress && near > 0 {
+		if near := scaling.NearOf(t.Z, s.ApartOf(t.X, t.Z)...); s.Compress && near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}

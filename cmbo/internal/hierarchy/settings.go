@@ -4,7 +4,9 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/kernel"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // Settings are all that the method's author chose: what learning and runs go by. Those said to be chosen on tables had
@@ -83,6 +85,7 @@ type Settings struct {
 
 	// Values.
 	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
+	Apart    bool    // without a list, the width of a run that has converged is that of values apart: see scaling.CompressLow
 	OwnUnit  float64 // see Model.lowOf: with 1, intervals hold fewer rows that a run does not ask for (TestPredictCoverage)
 	Rescale  bool    // without a list, low ones of a run are seen in the scale that it seems to have: see Run.tell
 	Relative bool    // without a list, an improvement counts in the scale that it is expected under: see Run.LogImprovement
@@ -134,7 +137,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
 		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 55}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
-		Compress: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
+		Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
@@ -146,4 +149,12 @@ func defaultKernel(dim int) kernel.Kernel {
 		lengths[i] = 0.5 * math.Sqrt(float64(dim))
 	}
 	return kernel.Scale(1, kernel.Matern32(lengths...))
+}
+
+// ApartOf returns the values apart of a task with points x, nil where its width is that of all: see [points.Apart].
+func (s *Settings) ApartOf(x *linalg.Dense, y []float64) []float64 {
+	if !s.Apart {
+		return nil
+	}
+	return points.Apart(x, y)
 }
