@@ -33,8 +33,8 @@ type Task struct {
 	// Context describes the task, so that a new one is told which past ones it is like; nil
 	// for nothing. The paper's method passes it over.
 	Context Context `json:"context,omitempty"`
-	// Failed holds the points whose evaluation failed and gave no value, one a row. A task may consist of failures alone. As
-	// it learns what tasks have in common, the default's model of values takes the task's worst value in their place.
+	// Failed holds the points whose evaluation failed and gave no value, one a row. They teach where evaluations succeed, and
+	// nothing of how good points are. A task may consist of failures alone.
 	Failed [][]float64 `json:"failed,omitempty"`
 	// FailedOutputs holds what was measured of the evaluations that failed, in the order of
 	// Failed, as Outputs does of the others; nil for nothing.
