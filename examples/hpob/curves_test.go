@@ -209,7 +209,7 @@ func TestCurvesTable(t *testing.T) {
 	testutil.SkipShort(t, "it compares whole runs")
 	path := writeCurves(t)
 	table := func(workers string, more ...string) string {
-		o := mustParse(t, append([]string{"-data", path, "-experiment", "curves", "-budget", "8", "-repeats", "2", "-source-rows", "15", "-quiet", "-workers", workers}, more...)...)
+		o := mustParse(t, append([]string{"-data", path, "-experiment", "curves", "-budget", "8", "-repeats", "2", "-source-rows", "8", "-quiet", "-workers", workers}, more...)...)
 		var console bytes.Buffer
 		require.NoError(t, run(context.Background(), o, &console, os.Stderr))
 		return console.String()
