@@ -348,14 +348,20 @@ func TestDefaultScoresMoments(t *testing.T) {
 	}
 }
 
-// Where a past shows nothing but noise a run begins with the initial design of one without a past.
-func TestDesignBesideAPastOfNoise(t *testing.T) {
+// boxAndList returns the unit square without a list, and with one of forty rows.
+func boxAndList(t *testing.T) (*Space, *Space, [][]float64) {
 	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
 	require.NoError(t, err)
 	rows, err := box.Sample(40, 1)
 	require.NoError(t, err)
 	list, err := box.WithCandidates(rows)
 	require.NoError(t, err)
+	return box, list, rows
+}
+
+// Where a past shows nothing but noise a run begins with the initial design of one without a past.
+func TestDesignBesideAPastOfNoise(t *testing.T) {
+	box, list, rows := boxAndList(t)
 	r := rng.Stream(1, t.Name())
 	priors := make(map[string]*Prior)
 	for _, past := range []string{"bowls", "noise", "noise of few rows"} {
@@ -374,9 +380,10 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 			}
 			tasks = append(tasks, task)
 		}
-		priors[past], err = Learn(t.Context(), box, tasks)
+		prior, err := Learn(t.Context(), box, tasks)
 		require.NoError(t, err)
-		require.Equal(t, past != "bowls", priors[past].Report().Noise >= 0.9)
+		priors[past] = prior
+		require.Equal(t, past != "bowls", prior.Report().Noise >= 0.9)
 	}
 	for _, c := range []struct {
 		past  string
@@ -393,12 +400,7 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 // TestDesignBesideEqualValues: where no task has two different values learning reports nothing in common, and a run begins with
 // the initial design of one without a past, on a list too, also from a stored prior. Values in one unit differ between tasks.
 func TestDesignBesideEqualValues(t *testing.T) {
-	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
-	require.NoError(t, err)
-	rows, err := box.Sample(40, 1)
-	require.NoError(t, err)
-	list, err := box.WithCandidates(rows)
-	require.NoError(t, err)
+	box, list, rows := boxAndList(t)
 	for _, past := range []struct {
 		rows   int
 		differ float64 // of the last value of the last task from that task's others

@@ -94,6 +94,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 	o.Kernels = hierarchy.DefaultSettings(t.space.Dim()).Kernels[:1] // a border is not smooth
 	o.BaseTasks = successBaseTasks
 	o.FewValues = 0 // labels have no offset and scale of their own
+	o.Apart = false // and no width
 	m, err := hierarchy.Learn(ctx, t.labelled, grid, o)
 	return m, gp.Marked(ctx, err)
 }

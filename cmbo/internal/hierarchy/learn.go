@@ -47,7 +47,10 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 		for _, z := range t.Z {
 			lo, hi = min(lo, z), max(hi, z)
 		}
-		if near := scaling.NearOf(t.Z, s.ApartOf(t.X, t.Z)...); s.Compress && near > 0 {
+		if !s.Compress {
+			continue
+		}
+		if near := scaling.NearOf(t.Z, s.ApartOf(t.X, t.Z)...); near > 0 {
 			some++
 			m.near += (near - m.near) / some
 		}

@@ -93,10 +93,13 @@ func CompressLow(y, noise []float64, apart ...float64) (low, variances []float64
 
 // LowOfTask returns the values of a task, raised as by RaiseLow, and what makes differences between low ones smaller.
 func LowOfTask(y []float64, apart ...float64) ([]float64, Low) {
-	sorted := slices.Sorted(slices.Values(apart))
-	_, width, _ := widthOf(sorted[penalties(sorted, 0):])
-	if _, shown, _ := widthOf(slices.Sorted(slices.Values(y))); width < converged*shown {
-		width = 0
+	width := 0.0
+	if len(apart) > 0 {
+		sorted := slices.Sorted(slices.Values(apart))
+		_, width, _ = widthOf(sorted[penalties(sorted, 0):])
+		if _, shown, _ := widthOf(slices.Sorted(slices.Values(y))); width < converged*shown {
+			width = 0
+		}
 	}
 	if y = RaiseLow(y, width); len(y) < fewestValues {
 		return y, Low{}
