@@ -179,14 +179,16 @@ type curveUnit struct {
 	known bool
 	scale curve.Scale
 	ends  map[int][2]float64 // by trial: mean and variance of the value expected, as the model sees it
-	// How the model sees values, and the logarithm of the steepest slope back.
-	low      scaling.Low
-	steepest float64
+	// The model, the scale of its values, and how it sees them, in the user's units.
+	model  consulted
+	values scaling.Values
+	low    scaling.Low
 }
 
-// look takes over how the model sees values, in the user's units.
+// look takes over how the model sees values.
 func (u *curveUnit) look(m consulted, scale *scaling.Values) {
-	u.low, u.steepest = m.view()
+	u.model, u.values = m, *scale
+	u.low, _ = m.view()
 	u.low.Knee, u.low.Near = scale.Back(u.low.Knee, u.low.Near)
 }
 
@@ -196,9 +198,12 @@ func (u *curveUnit) seen(v, variance float64) (float64, float64) {
 	return u.low.At(v), variance * slope * slope
 }
 
-// back brings moments back to values.
-func (u *curveUnit) back(mean, sd float64) (float64, float64) {
-	return u.low.BackFrom(mean, u.steepest), sd * u.low.SlopeFrom(mean, u.steepest)
+// belief brings moments as the model sees values to the user's units and direction.
+func (u *curveUnit) belief(c *runConfig, mean, sd float64) belief {
+	if u.low.Near == 0 {
+		return belief{mean: scaling.Orient(mean, c.minimize), sd: sd, log: c.positive}
+	}
+	return u.model.belief(c, &u.values, (mean-u.values.Shift)/u.values.Scale, sd/u.values.Scale)
 }
 
 // unit returns that of the log of a draft.
@@ -408,21 +413,21 @@ func (a ahead) after(y float64) (chance float64, stop bool) {
 
 // What the model makes of ends is too sure to be told, and its errors have tails: those of deviations too small by
 // the root of tooSure, with Student's distribution of so many degrees of freedom, in which a curve that contradicts
-// the model widens it. 90 % intervals hold 88 % of the ends then (examples/hpob, TestReportCoverage). Chances, which
+// the model widens it. 90 % intervals hold 89 % of the ends then (examples/hpob, TestReportCoverage). Chances, which
 // advice compares with each other, are the model's own.
 const (
-	tooSure = 1.44
+	tooSure = 2.5
 	freedom = 4
 )
 
-// foretold is end for who reads it, in the unit of values.
+// foretold is end for who reads it.
 func (a ahead) foretold(y float64) (mean, sd float64) {
 	a.variance *= tooSure
 	if end, noise, ok := a.evidence(y); ok {
 		far := min((end-a.mean)*(end-a.mean)/(a.variance+noise), points.MaxValue)
 		a.variance *= max(1, (freedom+far)/(freedom+1))
 	}
-	return a.law.unit.back(a.end(y))
+	return a.end(y)
 }
 
 // foresee completes the prospect of a trial whose curve has come to y.
@@ -438,7 +443,7 @@ func (o *draft) foresee(ctx context.Context, p *Prospect, y float64) error {
 	p.Before = a.before()
 	p.Chance, p.Stop = a.after(y)
 	mean, sd := a.foretold(y)
-	p.Mean, p.SD = belief{mean: scaling.Orient(mean, o.config.minimize), sd: sd, log: o.config.positive}.moments()
+	p.Mean, p.SD = a.law.unit.belief(&o.config, mean, sd).moments()
 	return nil
 }
 

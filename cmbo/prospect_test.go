@@ -231,7 +231,7 @@ func TestProspectAhead(t *testing.T) {
 			if !ok {
 				continue
 			}
-			own := 1.44 * a.variance
+			own := 2.5 * a.variance
 			far := (end - a.mean) * (end - a.mean) / (own + noise)
 			contradicted[far > 1]++
 			if far > 1 {
@@ -240,13 +240,18 @@ func TestProspectAhead(t *testing.T) {
 			v := 1 / (1/own + 1/noise)
 			m, sd := a.foretold(y)
 			want := v * (a.mean/own + end/noise)
-			assert.InEpsilon(t, math.Sqrt(v)*u.low.SlopeFrom(want, u.steepest), sd, 1e-9)
-			assert.InDelta(t, o.model.back(want), m, 1e-9*(1+math.Abs(m)))
+			assert.InDelta(t, want, m, 1e-9*(1+math.Abs(want)))
+			assert.InEpsilon(t, math.Sqrt(v), sd, 1e-9)
+			// Both are told as Predict tells them.
+			b := u.belief(&o.config, m, sd)
+			expected := o.model.belief(&o.config, &scale, (want-scale.Shift)/scale.Scale, math.Sqrt(v)/scale.Scale)
+			assert.InDelta(t, expected.mean, b.mean, 1e-9*(1+math.Abs(b.mean)))
+			assert.InEpsilon(t, expected.sd, b.sd, 1e-9)
 		}
 		assert.Len(t, contradicted, 2)
 		m2, sd2 := ahead{law: curveLaw{unit: &curveUnit{}}, mean: a.mean, variance: a.variance}.foretold(best.Y)
 		assert.Equal(t, a.mean, m2)
-		assert.InEpsilon(t, 1.2*math.Sqrt(a.variance), sd2, 1e-12)
+		assert.InEpsilon(t, math.Sqrt(2.5*a.variance), sd2, 1e-12)
 		for _, y := range []float64{1e149, -1e149} {
 			small := a
 			small.variance = 1e-30

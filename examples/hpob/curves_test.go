@@ -266,7 +266,7 @@ func TestReportCoverage(t *testing.T) {
 	s.priors = make(map[[sha256.Size]byte]*cmbo.Prior)
 	steps, err := s.readCurves()
 	require.NoError(t, err)
-	const trials, repeats = 20, 1
+	const trials, repeats = 20, 5
 	var held, reports float64
 	for target, p := range s.tasks {
 		p.space, err = cmbo.Candidates(p.X)
