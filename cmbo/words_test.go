@@ -2,7 +2,9 @@ package cmbo
 
 import (
 	"context"
+	"fmt"
 	"math"
+	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -324,4 +326,12 @@ func TestNoiseInWords(t *testing.T) {
 		LearnReport{Noise: 0.9}.String())
 	require.Equal(t, "in common to all tasks: 8 % of the variance of their values; 90 % follow no parameter: noise, or values beside the wrong points",
 		LearnReport{Common: 0.08, Noise: 0.9}.String())
+}
+
+// TestFormatsOfChangelog: who reads which stored files a commit reads finds the numbers that the code has.
+func TestFormatsOfChangelog(t *testing.T) {
+	text, err := os.ReadFile("CHANGELOG.md")
+	require.NoError(t, err)
+	require.Contains(t, strings.Join(strings.Fields(string(text)), " "),
+		fmt.Sprintf("encoded priors %d, encoded learners %d,", priorVersion, learnerVersion))
 }
