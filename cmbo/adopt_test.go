@@ -110,7 +110,7 @@ func TestPriorAdopt(t *testing.T) {
 		trial, err := o.Ask(t.Context())
 		require.NoError(t, err)
 		mean := func(kind int, x float64) float64 {
-			m, _, err := o.Predict([]float64{float64(kind), x, 1})
+			m, _, err := o.Predict(t.Context(), []float64{float64(kind), x, 1})
 			require.NoError(t, err)
 			if minimize {
 				return -m

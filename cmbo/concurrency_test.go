@@ -114,7 +114,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 					opt.Open()
 					opt.Observations()
 				case 3:
-					if _, _, err := opt.Predict(rows[r.IntN(len(rows))]); err != nil {
+					if _, _, err := opt.Predict(ctx, rows[r.IntN(len(rows))]); err != nil {
 						t.Errorf("predict: %v", err)
 					}
 				}

@@ -81,7 +81,7 @@ func (c *coverage) count(
 		}
 		for range 5 {
 			j := r.IntN(len(rows))
-			mean, sd, err := o.Predict(rows[j])
+			mean, sd, err := o.Predict(ctx, rows[j])
 			require.NoError(t, err)
 			c.other++
 			if math.Abs(f[j]-mean) <= 1.645*sd {

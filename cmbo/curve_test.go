@@ -299,7 +299,7 @@ func TestCheckpoints(t *testing.T) {
 				stopped := false
 				for i := from; i < curveSteps && !stopped; i++ {
 					if trial.Resumes == 0 && any && i == 0 {
-						mean, sd, err := o.Predict(trial.X)
+						mean, sd, err := o.Predict(ctx, trial.X)
 						require.NoError(t, err)
 						start = acq.ExpectedImprovement(mean, sd, best.Y) / (curveSteps + 1)
 					}
@@ -525,7 +525,7 @@ func TestStoppedTeaches(t *testing.T) {
 	drive(t, o, f, 3)
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
-	before, sdBefore, err := o.Predict(trial.X)
+	before, sdBefore, err := o.Predict(ctx, trial.X)
 	require.NoError(t, err)
 	end := before - 2*sdBefore
 	c := curveOf(rng.Stream(5, "teaches"), end, 2)
@@ -534,7 +534,7 @@ func TestStoppedTeaches(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, o.TellStopped(ctx, trial.ID))
-	after, sdAfter, err := o.Predict(trial.X)
+	after, sdAfter, err := o.Predict(ctx, trial.X)
 	require.NoError(t, err)
 	require.Less(t, math.Abs(after-end), math.Abs(before-end)/2)
 	require.Less(t, sdAfter, sdBefore)
@@ -568,7 +568,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 	var best, bestMean []float64
 	worth, mean := math.Inf(1), math.Inf(1)
 	for _, ob := range o.Observations() {
-		m, _, err := o.Predict(ob.X)
+		m, _, err := o.Predict(ctx, ob.X)
 		require.NoError(t, err)
 		if w := (m + told[fmt.Sprint(ob.X)]) / 2; w < worth {
 			best, worth = ob.X, w
@@ -612,9 +612,9 @@ func TestCurveOfOneStep(t *testing.T) {
 		}
 	}
 	for _, x := range [][]float64{{0.2, 0.2}, {0.4, 0.6}, {1, 1}} {
-		a, sa, err := told.Predict(x)
+		a, sa, err := told.Predict(ctx, x)
 		require.NoError(t, err)
-		b, sb, err := stopped.Predict(x)
+		b, sb, err := stopped.Predict(ctx, x)
 		require.NoError(t, err)
 		require.InDelta(t, a, b, 0.01*sa)
 		require.InEpsilon(t, sa, sb, 0.05)
@@ -1041,7 +1041,7 @@ func TestEndOfAPoorTrial(t *testing.T) {
 			require.NoError(t, err)
 			require.InEpsilon(t, want, p.Mean, 0.1, "%s at %g", name, x)
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
-			after, _, err := o.Predict([]float64{x})
+			after, _, err := o.Predict(ctx, []float64{x})
 			require.NoError(t, err)
 			require.InEpsilon(t, want, after, 0.1, "%s at %g", name, x)
 		}

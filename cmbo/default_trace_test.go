@@ -181,7 +181,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 		answer(trials[:last]...)
 		late = trials[last:]
 		for _, x := range fixed {
-			mean, sd, err := o.Predict(x[:p.space.Dim()])
+			mean, sd, err := o.Predict(ctx, x[:p.space.Dim()])
 			require.NoError(t, err)
 			s.Predict = append(s.Predict, hexadecimal(mean, sd)...)
 		}

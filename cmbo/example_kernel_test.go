@@ -57,7 +57,7 @@ func ExampleWithKernel() {
 		}
 	}
 	// Nothing was measured after 18 o'clock, but midnight is next to 2.
-	mean, _, err := opt.Predict([]float64{23.5})
+	mean, _, err := opt.Predict(ctx, []float64{23.5})
 	if err != nil {
 		panic(err)
 	}

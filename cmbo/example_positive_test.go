@@ -37,7 +37,7 @@ func ExampleWithPositiveValues() {
 	if err != nil {
 		panic(err)
 	}
-	untried, err := opt.Quantiles([]float64{0.1, 3})
+	untried, err := opt.Quantiles(ctx, []float64{0.1, 3})
 	if err != nil {
 		panic(err)
 	}

@@ -185,10 +185,10 @@ func ExampleOptimizer_LastStep() {
 		}
 	}
 
-	weights := must(opt.Weights()) // no transfer, population
+	weights := must(opt.Weights(ctx)) // no transfer, population
 	fmt.Printf("%.1f %% of the mass lies on the past\n", 100*(1-weights[0]))
 
-	mean, sd, err := opt.Predict([]float64{0.9})
+	mean, sd, err := opt.Predict(ctx, []float64{0.9})
 	if err != nil {
 		panic(err)
 	}

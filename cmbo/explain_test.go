@@ -190,7 +190,7 @@ func TestExplainDesign(t *testing.T) {
 	for i, open := range []bool{false, true} {
 		x, err := o.Explain(ctx, 1+i)
 		require.NoError(t, err)
-		_, sd, err := o.Predict(rows[24+i])
+		_, sd, err := o.Predict(ctx, rows[24+i])
 		require.NoError(t, err)
 		require.InDelta(t, x.Mean, (x.Quantiles.Low+x.Quantiles.High)/2, 1e-9)
 		if open {
@@ -227,7 +227,7 @@ func TestOutlook(t *testing.T) {
 		if done[[2]float64(x)] {
 			continue
 		}
-		mean, sd, err := o.Predict(x)
+		mean, sd, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		const steps = 4000
 		var ei float64
@@ -267,7 +267,7 @@ func TestOutlookMostHolds(t *testing.T) {
 	require.NoError(t, err)
 	var mean, sd []float64
 	for _, x := range rows {
-		m, s, err := o.Predict(x)
+		m, s, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		mean, sd = append(mean, m), append(sd, s)
 	}

@@ -169,7 +169,7 @@ func FuzzTell(f *testing.F) {
 					}
 				}
 			case 5:
-				mean, sd, err := o.Predict([]float64{r.float(), r.float()})
+				mean, sd, err := o.Predict(ctx, []float64{r.float(), r.float()})
 				checkError(t, err)
 				if err == nil && (math.IsNaN(mean) || !(sd >= 0)) {
 					t.Fatalf("prediction %g ± %g", mean, sd)

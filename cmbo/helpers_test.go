@@ -89,7 +89,7 @@ func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) []
 // weightsOf returns the weights of the next proposal.
 func weightsOf(t testing.TB, o *cmbo.Optimizer) []float64 {
 	t.Helper()
-	w, err := o.Weights()
+	w, err := o.Weights(ctx)
 	require.NoError(t, err)
 	return w
 }

@@ -233,7 +233,7 @@ func TestPastOfTwoValues(t *testing.T) {
 		mean += v / float64(len(y))
 	}
 	for i, x := range rows {
-		m, _, err := o.Predict(x)
+		m, _, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		off, spread = off+(m-y[i])*(m-y[i]), spread+(y[i]-mean)*(y[i]-mean)
 	}
@@ -286,7 +286,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 		require.NoError(t, o.Observe(x, size(x)))
 	}
 	for _, x := range [][]float64{{11, 0.9}, {4, 0.7}, {7, 0.5}} {
-		m, sd, err := o.Predict(x)
+		m, sd, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		require.InDelta(t, size(x), m, 0.5)
 		require.Less(t, sd, 2.0)

@@ -79,7 +79,7 @@ func TestPenalties(t *testing.T) {
 			}
 			require.NoError(t, o.Observe(rows[at], y))
 		}
-		mean, sd, err := o.Predict(rows[11])
+		mean, sd, err := o.Predict(ctx, rows[11])
 		require.NoError(t, err)
 		return mean, sd
 	}
@@ -95,7 +95,7 @@ func TestPenalties(t *testing.T) {
 		for i, x := range [][]float64{rows[2], rows[20], rows[33], rows[9]} {
 			require.NoError(t, o.Observe(x, []float64{100, 100, 100, penalty}[i]))
 		}
-		mean, sd, err := o.Predict(rows[5])
+		mean, sd, err := o.Predict(ctx, rows[5])
 		require.NoError(t, err)
 		assert.InDelta(t, 100, mean, 10, "told %g", penalty)
 		assert.Less(t, sd, 10.0, "told %g", penalty)
@@ -130,7 +130,7 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 				require.NoError(t, err)
 				askSame(t, o, back)
 			}
-			mean, sd, err := o.Predict([]float64{0.2, 0.2})
+			mean, sd, err := o.Predict(ctx, []float64{0.2, 0.2})
 			require.NoError(t, err)
 			return asked, mean + sd
 		}

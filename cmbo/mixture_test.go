@@ -64,9 +64,9 @@ func TestNamesakes(t *testing.T) {
 		require.NoError(t, other.Observe(rows[i], float64(i)))
 	}
 	for _, x := range rows {
-		mean, sd, err := one.Predict(x)
+		mean, sd, err := one.Predict(ctx, x)
 		require.NoError(t, err)
-		same, sameSD, err := other.Predict(x)
+		same, sameSD, err := other.Predict(ctx, x)
 		require.NoError(t, err)
 		require.Equal(t, []float64{mean, sd}, []float64{same, sameSD})
 	}

@@ -213,7 +213,7 @@ func TestLowEndsOfAPrior(t *testing.T) {
 		}
 		least := math.Inf(1)
 		for _, x := range at {
-			q, err := o.Quantiles(x)
+			q, err := o.Quantiles(ctx, x)
 			require.NoError(t, err)
 			least = min(least, sign*q.Low, sign*q.High)
 		}

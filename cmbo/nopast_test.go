@@ -232,7 +232,7 @@ func TestViewRestored(t *testing.T) {
 	o := newOptimizer(t, s, cmbo.WithMinimize())
 	drive(t, o, cost, 14)
 	require.True(t, seen(o))
-	mean, sd, err := o.Predict([]float64{0.9, 0.9})
+	mean, sd, err := o.Predict(ctx, []float64{0.9, 0.9})
 	require.NoError(t, err)
 	require.Greater(t, mean+2*sd, 100.0)
 	back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))

@@ -389,7 +389,8 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // the user's units, from the data told so far. Before the first value the hierarchical prior takes the offset and the
 // scale from the past tasks; other models know no scale before two different values, and take values to have unit
 // variance. With [WithPositiveValues] mean and sd are those of a lognormal distribution: see [Optimizer.Quantiles].
-// It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical].
+// It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical], and with the context's error while it
+// waits for a call that holds the model, such as [Optimizer.AskN], or fits it.
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
 // past tasks and how low their values are set how much wider and lower they reach: they hold 83 to 98 % of other rows
@@ -401,20 +402,20 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // Without a past few values leave the variance of the objective unknown, and sd allows for that: it is 1.44 times the
 // sd that scores candidates ([Step]) at five values, 1.08 times at twenty. The 90 % intervals hold .83 of the first
 // twenty values and .85 of other rows.
-func (o *Optimizer) Predict(x []float64) (mean, sd float64, err error) {
-	b, err := o.predict(x)
+func (o *Optimizer) Predict(ctx context.Context, x []float64) (mean, sd float64, err error) {
+	b, err := o.predict(ctx, x)
 	mean, sd = b.moments()
 	return mean, sd, err
 }
 
 // Quantiles returns quantiles of the distribution whose moments [Optimizer.Predict] returns, and fails as it does.
-func (o *Optimizer) Quantiles(x []float64) (Quantiles, error) {
-	b, err := o.predict(x)
+func (o *Optimizer) Quantiles(ctx context.Context, x []float64) (Quantiles, error) {
+	b, err := o.predict(ctx, x)
 	return b.quantiles(), err
 }
 
 // predict returns what the model expects at a point, the zero belief beside an error.
-func (o *Optimizer) predict(x []float64) (belief, error) {
+func (o *Optimizer) predict(ctx context.Context, x []float64) (belief, error) {
 	if err := o.made(); err != nil {
 		return belief{}, err
 	}
@@ -422,7 +423,6 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 	if err != nil {
 		return belief{}, err
 	}
-	ctx := context.Background()
 	return withModel(ctx, o, func() (belief, error) {
 		d, scale := o.draft().data(false)
 		if err := o.fit(ctx, d); err != nil {
@@ -434,12 +434,12 @@ func (o *Optimizer) predict(x []float64) (belief, error) {
 
 // Weights returns the weights that the next proposal will use: the prior's masses of no transfer and of the population, in
 // this order, or what a [Weigher] returns. They add up to 1. [Optimizer.Transfer] says the same with names. Weights is nil
-// where the model has none, as without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data.
-func (o *Optimizer) Weights() ([]float64, error) {
+// where the model has none, as without a prior. It fails with [ErrNumerical] if the model cannot be conditioned on the data,
+// and with the context's error.
+func (o *Optimizer) Weights(ctx context.Context) ([]float64, error) {
 	if err := o.made(); err != nil || !o.weighs {
 		return nil, err
 	}
-	ctx := context.Background()
 	return withModel(ctx, o, func() ([]float64, error) {
 		d, _ := o.draft().data(false)
 		if err := o.fit(ctx, d); err != nil {

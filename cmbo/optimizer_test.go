@@ -309,7 +309,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 			best, _ := o.Best()
-			mean, sd, err := o.Predict(best.X)
+			mean, sd, err := o.Predict(ctx, best.X)
 			require.NoError(t, err)
 			require.InDelta(t, best.Y, mean, 4*sd+0.5)
 		})
@@ -336,9 +336,9 @@ func TestOptimizerMinimizes(t *testing.T) {
 	b, _ := down.Best()
 	require.Equal(t, a.X, b.X)
 	require.Equal(t, a.Y, -b.Y)
-	ma, sa, err := up.Predict([]float64{0.5, 0.5})
+	ma, sa, err := up.Predict(ctx, []float64{0.5, 0.5})
 	require.NoError(t, err)
-	mb, sb, err := down.Predict([]float64{0.5, 0.5})
+	mb, sb, err := down.Predict(ctx, []float64{0.5, 0.5})
 	require.NoError(t, err)
 	require.Equal(t, ma, -mb)
 	require.Equal(t, sa, sb)
@@ -449,7 +449,7 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 		o := newOptimizer(t, space, opts...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		x := []float64{0.5, 0.5}
-		m0, s0, err := o.Predict(x)
+		m0, s0, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		_, err = o.Ask(ctx)
 		require.NoError(t, err)
@@ -462,7 +462,7 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 			require.LessOrEqual(t, second.SD[i], first.SD[i]+1e-9)
 		}
 		require.Less(t, second.SD[first.Chosen], first.SD[first.Chosen])
-		m1, s1, err := o.Predict(x)
+		m1, s1, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		require.Equal(t, m0, m1)
 		require.Equal(t, s0, s1)
@@ -489,7 +489,7 @@ func TestOptimizerRejectsBadInput(t *testing.T) {
 		require.ErrorIs(t, o.Observe([]float64{0}, 1), cmbo.ErrDimension)
 		require.ErrorIs(t, o.Observe([]float64{0, 1.5}, 1), cmbo.ErrOutOfSpace)
 		require.ErrorIs(t, o.Observe([]float64{0, math.NaN()}, 1), cmbo.ErrValue)
-		_, _, err := o.Predict([]float64{0, 2})
+		_, _, err := o.Predict(ctx, []float64{0, 2})
 		require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
 		_, err = o.AskN(ctx, 0)
 		require.ErrorIs(t, err, cmbo.ErrOption)
@@ -553,7 +553,7 @@ func TestOptimizerNoisePerObservation(t *testing.T) {
 			}
 			x := []float64{0.5, 0.5}
 			require.NoError(t, o.Observe(x, 3, cmbo.WithNoise(noise)))
-			m, _, err := o.Predict(x)
+			m, _, err := o.Predict(ctx, x)
 			require.NoError(t, err)
 			return math.Abs(m - 3)
 		}
@@ -568,12 +568,12 @@ func TestOptimizerRepeatedMeasurements(t *testing.T) {
 	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(learn(t, space, family(4, 20))), cmbo.WithNoiseVariance(1e-4)}, {cmbo.WithInitial(0)}} {
 		o := newOptimizer(t, space, opts...)
 		x := []float64{0.25, 0.25}
-		_, s0, err := o.Predict(x)
+		_, s0, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		for range 60 {
 			require.NoError(t, o.Observe(x, 1+0.1*r.NormFloat64()))
 		}
-		m, s, err := o.Predict(x)
+		m, s, err := o.Predict(ctx, x)
 		require.NoError(t, err)
 		require.InDelta(t, 1, m, 0.1)
 		require.Less(t, s, s0)
@@ -638,6 +638,24 @@ func (s endingSurrogate) Predict(_ context.Context, mean, sd []float64, _ *linal
 	return nil
 }
 
+// TestPredictWaitsAsLongAsItMay: who asks what the model expects while another call has it waits no longer than its context.
+func TestPredictWaitsAsLongAsItMay(t *testing.T) {
+	fitting, release := make(chan struct{}), make(chan struct{})
+	space, _ := grid(t, 3)
+	o := newOptimizer(t, space, cmbo.WithSurrogate(endingSurrogate{func() { close(fitting); <-release }, func() {}}))
+	asked := make(chan error)
+	go func() { _, err := o.Ask(ctx); asked <- err }()
+	<-fitting
+	done, cancel := context.WithCancel(ctx)
+	cancel()
+	_, _, err := o.Predict(done, []float64{0, 0})
+	require.ErrorIs(t, err, context.Canceled)
+	_, err = o.Quantiles(done, []float64{0, 0})
+	require.ErrorIs(t, err, context.Canceled)
+	close(release)
+	require.NoError(t, <-asked)
+}
+
 // Ask fails once ctx is done, also with a model that does not look at it.
 func TestAskWhenContextEndsInModel(t *testing.T) {
 	for _, where := range []string{"fit", "predict"} {
@@ -666,12 +684,12 @@ func TestZeroOptimizer(t *testing.T) {
 		"Report":      func() error { _, err := o.Report(ctx, 1, 1, 2); return err },
 		"Observe":     func() error { return o.Observe([]float64{1}, 2) },
 		"Enqueue":     func() error { return o.Enqueue([]float64{1}) },
-		"Predict":     func() error { _, _, err := o.Predict([]float64{1}); return err },
+		"Predict":     func() error { _, _, err := o.Predict(ctx, []float64{1}); return err },
 		"Importance":  func() error { _, err := o.Importance(ctx); return err },
 		"Transfer":    func() error { _, err := o.Transfer(ctx); return err },
 		"AskN":        func() error { _, err := o.AskN(ctx, 2); return err },
-		"Quantiles":   func() error { _, err := o.Quantiles([]float64{1}); return err },
-		"Weights":     func() error { _, err := o.Weights(); return err },
+		"Quantiles":   func() error { _, err := o.Quantiles(ctx, []float64{1}); return err },
+		"Weights":     func() error { _, err := o.Weights(ctx); return err },
 		"Task":        func() error { _, err := o.Task("run"); return err },
 		"Snapshot":    func() error { return o.Snapshot(io.Discard) },
 		"Explain":     func() error { _, err := o.Explain(ctx, 1); return err },

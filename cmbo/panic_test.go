@@ -179,14 +179,14 @@ func TestPanicsChangeNothing(t *testing.T) {
 						try(func() error { return o.Observe([]float64{0.25, 0.75}, value([]float64{0.25, 0.75})) })
 					}
 					try(func() error {
-						m, sd, err := o.Predict([]float64{0.5, 0.25})
+						m, sd, err := o.Predict(ctx, []float64{0.5, 0.25})
 						if err == nil {
 							seen = append(seen, m, sd)
 						}
 						return err
 					})
 					try(func() error {
-						w, err := o.Weights()
+						w, err := o.Weights(ctx)
 						if err == nil {
 							seen = append(seen, w)
 						}

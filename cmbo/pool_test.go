@@ -88,7 +88,7 @@ func TestCandidatesStay(t *testing.T) {
 			x, err = o.Explain(ctx, trials[0].ID)
 			garble(x.Step)
 		case 3:
-			_, _, err = o.Predict([]float64{0.3, 0.7})
+			_, _, err = o.Predict(ctx, []float64{0.3, 0.7})
 		}
 		require.NoError(t, err)
 		shown, _ := o.LastStep()

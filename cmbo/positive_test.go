@@ -147,7 +147,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 						count(&tooMuch, u.Next > left)
 						count(&expectedTooMuch, u.Expected > left)
 						count(&moreLeft, left > u.Most)
-						q, err := o.Quantiles(trial.X)
+						q, err := o.Quantiles(ctx, trial.X)
 						require.NoError(t, err)
 						count(&belowZero, u.Most >= best.Y || q.Low <= 0)
 					}
@@ -236,17 +236,17 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 					if i < 2 {
 						continue
 					}
-					mean, sd, err := p.Predict(at)
+					mean, sd, err := p.Predict(ctx, at)
 					require.NoError(t, err)
-					m, s, err := l.Predict(at)
+					m, s, err := l.Predict(ctx, at)
 					require.NoError(t, err)
 					require.InEpsilon(t, math.Exp(m+s*s/2), mean, 1e-12)
 					if s > 1e-3 { // below, the difference cancels
 						require.InEpsilon(t, math.Sqrt(math.Exp(2*m+s*s)*(math.Exp(s*s)-1)), sd, 1e-9)
 					}
-					q, err := p.Quantiles(at)
+					q, err := p.Quantiles(ctx, at)
 					require.NoError(t, err)
-					n, err := l.Quantiles(at)
+					n, err := l.Quantiles(ctx, at)
 					require.NoError(t, err)
 					require.Equal(t, cmbo.Quantiles{Low: math.Exp(n.Low), Median: math.Exp(n.Median), High: math.Exp(n.High)}, q)
 					require.InDelta(t, m, (n.Low+n.High)/2, 1e-12)
@@ -317,7 +317,7 @@ func TestOutlookOfPositiveValues(t *testing.T) {
 			if slices.ContainsFunc(o.Observations(), func(ob cmbo.Observation) bool { return slices.Equal(ob.X, x) }) {
 				continue
 			}
-			q, err := o.Quantiles(x)
+			q, err := o.Quantiles(ctx, x)
 			require.NoError(t, err)
 			m, s := math.Log(q.Median), math.Log(q.High/q.Median)/1.6448536269514722
 			const steps = 20000
@@ -379,9 +379,9 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		back, err := restore()
 		require.NoError(t, err)
 		require.ErrorIs(t, back.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
-		a, err := o.Quantiles([]float64{0.1, 0.2})
+		a, err := o.Quantiles(ctx, []float64{0.1, 0.2})
 		require.NoError(t, err)
-		b, err := back.Quantiles([]float64{0.1, 0.2})
+		b, err := back.Quantiles(ctx, []float64{0.1, 0.2})
 		require.NoError(t, err)
 		require.Equal(t, a, b)
 	}
@@ -405,10 +405,10 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		}
 		o := newOptimizer(t, square, cmbo.WithPrior(p))
 		require.ErrorIs(t, o.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
-		q, err := o.Quantiles([]float64{0.5, 0.5})
+		q, err := o.Quantiles(ctx, []float64{0.5, 0.5})
 		require.NoError(t, err)
 		require.Positive(t, q.Low)
-		mean, sd, err := o.Predict([]float64{0.5, 0.5})
+		mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
 		require.NoError(t, err)
 		require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0))
 		// A deviation of the logarithm beyond that of any number.
@@ -417,10 +417,10 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		require.NoError(t, unsure.Observe([]float64{0, 0}, 1e-300))
 		require.NoError(t, unsure.Observe([]float64{0, 0.1}, 1e149))
 		for _, o := range []*cmbo.Optimizer{o, unsure} {
-			q, err = o.Quantiles([]float64{1, 1})
+			q, err = o.Quantiles(ctx, []float64{1, 1})
 			require.NoError(t, err)
 			require.Positive(t, q.Low)
-			mean, sd, err = o.Predict([]float64{1, 1})
+			mean, sd, err = o.Predict(ctx, []float64{1, 1})
 			require.NoError(t, err)
 			require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0) || math.IsNaN(sd))
 		}
@@ -514,7 +514,7 @@ func TestFarFromTheBest(t *testing.T) {
 		require.NoError(t, o.Observe([]float64{1}, cost([]float64{1})))
 		drive(t, o, cost, 12)
 		for _, x := range []float64{0.2, 0.6, 0.7, 0.8, 0.9} {
-			q, err := o.Quantiles([]float64{x})
+			q, err := o.Quantiles(ctx, []float64{x})
 			require.NoError(t, err)
 			assert.InEpsilon(t, cost([]float64{x}), q.Median, 0.3, "seed %d, %g: %g to %g", seed, x, q.Low, q.High)
 			assert.Less(t, q.High, 3*q.Low)

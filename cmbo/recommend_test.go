@@ -101,7 +101,7 @@ func TestRecommend(t *testing.T) {
 	require.NoError(t, err)
 	best := math.Inf(1)
 	for _, i := range []int{2, 3, 4, 5, 6} {
-		mean, _, err := o.Predict(rows[i])
+		mean, _, err := o.Predict(ctx, rows[i])
 		require.NoError(t, err)
 		if mean < best {
 			best = mean
@@ -222,7 +222,7 @@ func TestRecommendOwn(t *testing.T) {
 		left := make(map[float64]float64)
 		best, bestMean, bestValue := [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}, [2]float64{0, math.Inf(-1)}
 		for x, ys := range values {
-			mean, _, err := o.Predict([]float64{x})
+			mean, _, err := o.Predict(ctx, []float64{x})
 			require.NoError(t, err)
 			worth := mean
 			left[x] = share * noise
@@ -246,7 +246,7 @@ func TestRecommendOwn(t *testing.T) {
 		if s == list {
 			assert.NotEqual(t, best[0], bestMean[0])
 		}
-		mean, sd, err := o.Predict(rec.X)
+		mean, sd, err := o.Predict(ctx, rec.X)
 		require.NoError(t, err)
 		holding := present.pointsHolding() // of one value and of two
 		from, own := present.withOwn(d, holding, make([]float64, len(holding)))
@@ -294,7 +294,7 @@ func oursOf(t *testing.T, o *Optimizer) float64 {
 	var rows [][]float64
 	var e []float64
 	for _, ob := range o.Observations() {
-		mean, _, err := o.Predict(ob.X)
+		mean, _, err := o.Predict(t.Context(), ob.X)
 		require.NoError(t, err)
 		rows, e = append(rows, ob.X), append(e, ob.Y-mean)
 	}
@@ -329,7 +329,7 @@ func TestRecommendAgain(t *testing.T) {
 		var unknown [][]float64
 		var e []float64
 		for i, x := range xs {
-			worth[i], sd[i], err = o.Predict(x)
+			worth[i], sd[i], err = o.Predict(ctx, x)
 			require.NoError(t, err)
 			if c.variances[i%len(c.variances)] == 0 {
 				unknown, e = append(unknown, x), append(e, y(x[0])-worth[i])

@@ -204,7 +204,7 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				if r.IntN(3) == 0 {
 					row := back.Observations()
 					if len(row) > 0 {
-						_, _, err := back.Predict(row[0].X)
+						_, _, err := back.Predict(ctx, row[0].X)
 						require.NoError(t, err)
 					}
 				}
@@ -219,9 +219,9 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				require.Equal(t, want, got)
 				require.Equal(t, snapshot(t, o), snapshot(t, again))
 				require.Equal(t, weightsOf(t, o), weightsOf(t, again))
-				m1, s1, err := o.Predict(probe)
+				m1, s1, err := o.Predict(ctx, probe)
 				require.NoError(t, err)
-				m2, s2, err := again.Predict(probe)
+				m2, s2, err := again.Predict(ctx, probe)
 				require.NoError(t, err)
 				require.Equal(t, []float64{m1, s1}, []float64{m2, s2})
 				if strings.HasPrefix(want, "asked") {
@@ -299,10 +299,10 @@ func TestWithNewPrior(t *testing.T) {
 	for _, v := range o.Observations() {
 		require.NoError(t, fresh.Observe(v.X, v.Y))
 	}
-	mean, sd, err := fresh.Predict([]float64{0.4, 0.6})
+	mean, sd, err := fresh.Predict(ctx, []float64{0.4, 0.6})
 	require.NoError(t, err)
 	for _, r := range []*cmbo.Optimizer{o, fromJournal} {
-		m, s, err := r.Predict([]float64{0.4, 0.6})
+		m, s, err := r.Predict(ctx, []float64{0.4, 0.6})
 		require.NoError(t, err)
 		require.Equal(t, []float64{mean, sd}, []float64{m, s})
 		require.Equal(t, []cmbo.Trial{open}, r.Open())

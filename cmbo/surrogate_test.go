@@ -45,7 +45,7 @@ func TestSurrogateIsTold(t *testing.T) {
 		require.NoError(t, o.Tell(trials[2].ID, 7))
 		require.NoError(t, o.Tell(trials[0].ID, 6))
 		for _, ask := range []func() error{
-			func() error { _, _, err := o.Predict([]float64{0, 0}); return err },
+			func() error { _, _, err := o.Predict(ctx, []float64{0, 0}); return err },
 			func() error { _, err := o.Transfer(ctx); return err },
 		} {
 			*w.told = cmbo.Data{}

@@ -314,7 +314,7 @@ func TestCalibrationRestored(t *testing.T) {
 				drive(t, fresh, f, 7)
 				next, err := fresh.Ask(ctx)
 				require.NoError(t, err)
-				mean, sd, err := fresh.Predict(next.X)
+				mean, sd, err := fresh.Predict(ctx, next.X)
 				require.NoError(t, err)
 				last := said.Forecasts[len(said.Forecasts)-1]
 				assert.InDelta(t, mean, last.Mean, 1e-6)

@@ -101,7 +101,7 @@ func TestPredictIsFinite(t *testing.T) {
 	for _, tasks := range [][]cmbo.Task{tasks, append(family(3, 9), cmbo.Task{ID: "crashed", X: [][]float64{{0, 0}, {1, 1}}, Y: []float64{1e149, 1e149}})} {
 		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)))
 		for range 4 {
-			mean, sd, err := o.Predict([]float64{0.5, 0.5})
+			mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
 			require.NoError(t, err)
 			require.False(t, math.IsInf(mean+sd, 0) || math.IsNaN(mean+sd), "%g ± %g", mean, sd)
 			trial, err := o.Ask(ctx)
@@ -164,7 +164,7 @@ func TestSureOfNoUnit(t *testing.T) {
 			if i%4 == 0 && i < 24 {
 				continue // told
 			}
-			mean, sd, err := o.Predict(row)
+			mean, sd, err := o.Predict(ctx, row)
 			require.NoError(t, err)
 			require.Greater(t, sd/unit, 0.01, "%g", unit)
 			square += math.Pow((mean/unit-f(row))/(sd/unit), 2) / float64(len(rows)-6)
@@ -193,7 +193,7 @@ func TestRawValuesInOneUnit(t *testing.T) {
 func TestFirstPrediction(t *testing.T) {
 	s, _ := grid(t, 5)
 	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, family(12, 15))))
-	mean, sd, err := o.Predict([]float64{0.5, 0.5})
+	mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
 	require.NoError(t, err)
 	require.InDelta(t, 103, mean, 4)
 	require.Greater(t, sd, 2.0)
@@ -238,7 +238,7 @@ func TestAdoptKeepsUnits(t *testing.T) {
 			for _, x := range told {
 				require.NoError(t, o.Observe(append(x[:2:2], rest...), 1.1e6+7e3*bump([]float64{0.3, 0.3})(x)))
 			}
-			mean, sd, err := o.Predict(append([]float64{0.3, 0.3}, rest...))
+			mean, sd, err := o.Predict(ctx, append([]float64{0.3, 0.3}, rest...))
 			require.NoError(t, err)
 			return mean, sd
 		}
@@ -328,7 +328,7 @@ func TestEqualButForRounding(t *testing.T) {
 		}
 		tasks[4].Y[9] = last
 		o := newOptimizer(t, box, cmbo.WithPrior(learn(t, box, tasks, smallSets...)))
-		mean[i], sd[i], err = o.Predict([]float64{0.5, 0.5})
+		mean[i], sd[i], err = o.Predict(ctx, []float64{0.5, 0.5})
 		require.NoError(t, err)
 	}
 	require.InDelta(t, mean[0], mean[1], 1e-6*sd[0])

@@ -222,7 +222,7 @@ func TestMethodsRunOnAwkwardHistories(t *testing.T) {
 						require.NoError(t, o.Tell(trials[0].ID, trials[0].X[0], cmbo.WithNoise(0.01)))
 						require.NoError(t, o.Observe(trials[0].X, 7))
 					}
-					m, sd, err := o.Predict([]float64{0.3, 0.8})
+					m, sd, err := o.Predict(ctx, []float64{0.3, 0.8})
 					require.NoError(t, err, method)
 					require.False(t, math.IsNaN(m) || math.IsInf(m, 0) || math.IsNaN(sd) || math.IsInf(sd, 0) || sd < 0, "%s: %g ± %g", method, m, sd)
 				}
@@ -255,7 +255,7 @@ func TestMethodsAreDeterministic(t *testing.T) {
 	drive := func(o *cmbo.Optimizer, n int, busy bool) (asked [][]float64) {
 		for range n {
 			if busy {
-				_, _, err := o.Predict([]float64{0.1, 0.2})
+				_, _, err := o.Predict(ctx, []float64{0.1, 0.2})
 				require.NoError(t, err)
 			}
 			trials, err := o.AskN(ctx, 2)

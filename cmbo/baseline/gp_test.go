@@ -61,9 +61,9 @@ func TestGPIsThePlainGaussianProcess(t *testing.T) {
 				}
 			}
 			x := []float64{0.31, 0.77}
-			m1, s1, err := own.Predict(x)
+			m1, s1, err := own.Predict(ctx, x)
 			require.NoError(t, err)
-			m2, s2, err := ours.Predict(x)
+			m2, s2, err := ours.Predict(ctx, x)
 			require.NoError(t, err)
 			require.InEpsilon(t, m1, m2, 1e-9)
 			// What is told without a past is as wide as few values leave the variance unknown.

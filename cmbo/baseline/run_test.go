@@ -94,7 +94,7 @@ func TestNoiseBeyondMeasure(t *testing.T) {
 		}
 		_, err = o.Ask(ctx)
 		require.NoError(t, err, name)
-		m, _, err := o.Predict(tasks[0].X[1])
+		m, _, err := o.Predict(ctx, tasks[0].X[1])
 		require.NoError(t, err, name)
 		require.False(t, math.IsNaN(m), name)
 	}

@@ -31,7 +31,7 @@ func TestUnitOfNoise(t *testing.T) {
 				for i, x := range run.X {
 					require.NoError(t, o.Observe(x, run.Y[max(i-19, 0)], cmbo.WithNoise(run.NoiseVariance[i])))
 					if i > 19 { // before that nothing tells the unit; what is fitted is still fitted to these twenty
-						mean, sd, err := o.Predict([]float64{0.3, 0.6})
+						mean, sd, err := o.Predict(ctx, []float64{0.3, 0.6})
 						require.NoError(t, err)
 						got[name] = append(got[name], mean/unit, sd/unit)
 					}

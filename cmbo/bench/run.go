@@ -111,7 +111,7 @@ func trace(ctx context.Context, t *TableTask, o AskTeller, initial []int, budget
 			if s, ok := predictor.LastStep(); ok && s.Trial == trial.ID {
 				mean, sd := s.Shift+s.Scale*s.Mean[s.Chosen], s.Scale*s.SD[s.Chosen]
 				if f, ok := o.(foreteller); ok {
-					if mean, sd, err = f.Predict(t.X[trial.Index]); err != nil {
+					if mean, sd, err = f.Predict(ctx, t.X[trial.Index]); err != nil {
 						return nil, err
 					}
 				}

@@ -116,7 +116,7 @@ func TestPredictionsInTheUsersUnits(t *testing.T) {
 	for _, i := range []int{0, 1, 2} {
 		require.NoError(t, before.Observe(task.X[i], task.Y[i]))
 	}
-	mean, sd, err := before.Predict(task.X[r.Rows[3]])
+	mean, sd, err := before.Predict(t.Context(), task.X[r.Rows[3]])
 	require.NoError(t, err)
 	sd = math.Sqrt(sd*sd + s.NoiseVariance*s.Scale*s.Scale)
 	lo, hi := task.Range()
@@ -152,7 +152,7 @@ func TestForetoldAsPredicted(t *testing.T) {
 		for _, i := range r.Rows[:k] {
 			require.NoError(t, before.Observe(task.X[i], task.Y[i]))
 		}
-		mean, _, err := before.(foreteller).Predict(task.X[r.Rows[k]])
+		mean, _, err := before.(foreteller).Predict(ctx, task.X[r.Rows[k]])
 		require.NoError(t, err)
 		// Times its deviation the number of deviations is the error.
 		require.InDelta(t, task.Y[r.Rows[k]]-mean, r.Z[k]*math.Exp(r.LogSD[k])*(hi-lo), 1e-3*(hi-lo), "query %d", k)

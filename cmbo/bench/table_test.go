@@ -178,7 +178,7 @@ func TestPredictCoverage(t *testing.T) {
 							if asked[i] {
 								continue
 							}
-							mean, sd, err := o.Predict(x)
+							mean, sd, err := o.Predict(t.Context(), x)
 							require.NoError(t, err)
 							held := 0
 							if math.Abs(task.Y[i]-mean) <= 1.645*math.Hypot(sd, step.Scale*math.Sqrt(step.NoiseVariance)) {

@@ -110,7 +110,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 
-			w, err := o.Weights()
+			w, err := o.Weights(ctx)
 			require.NoError(t, err)
 			sizes := []float64{3, 2, 2}
 			var m definition
@@ -133,7 +133,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 			for _, x := range append([][]float64{{0.4, 0.6, 0.5}, rows[3], rows[17]}, xs...) {
 				mean, variance := []float64{0}, []float64{0}
 				require.NoError(t, target.Moments(context.Background(), mean, variance, linalg.NewDense(1, dim, append([]float64(nil), x...))))
-				gm, gs, err := o.Predict(x)
+				gm, gs, err := o.Predict(ctx, x)
 				require.NoError(t, err)
 				require.InDelta(t, mean[0], gm, 1e-9)
 				require.InDelta(t, math.Sqrt(variance[0]), gs, 1e-8)
@@ -178,12 +178,12 @@ func TestAdaptiveGrowsByRows(t *testing.T) {
 		y := math.Sin(5*x[0]) + x[1]
 		require.NoError(t, grown.Observe(x, y))
 		require.NoError(t, whole.Observe(x, y))
-		_, _, err := grown.Predict(probe)
+		_, _, err := grown.Predict(ctx, probe)
 		require.NoError(t, err)
 	}
-	m1, s1, err := grown.Predict(probe)
+	m1, s1, err := grown.Predict(ctx, probe)
 	require.NoError(t, err)
-	m2, s2, err := whole.Predict(probe)
+	m2, s2, err := whole.Predict(ctx, probe)
 	require.NoError(t, err)
 	require.Equal(t, m2, m1)
 	require.Equal(t, s2, s1)

@@ -56,7 +56,7 @@ func Example() {
 			return
 		}
 	}
-	w, err := opt.Weights()
+	w, err := opt.Weights(ctx)
 	fmt.Printf("weights %.2f and %.2f, %v\n", w[0], w[1], err)
 	// Output:
 	// 0 [run 0 run 2 run 4]

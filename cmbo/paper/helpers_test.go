@@ -101,7 +101,7 @@ func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) []
 }
 
 func weightsOf(t testing.TB, o *cmbo.Optimizer) []float64 {
-	w, err := o.Weights()
+	w, err := o.Weights(ctx)
 	require.NoError(t, err)
 	return w
 }

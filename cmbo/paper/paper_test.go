@@ -275,7 +275,7 @@ func TestSampleFollowsPosterior(t *testing.T) {
 	space := square(t)
 	o, m := begin(t, space, learn(t, space, twoKinds(5, 8), WithClusterRange(2, 2), WithIndexPoints(12)), nil, cmbo.WithAcquisition(cmbo.Thompson()), cmbo.WithCandidateCounts(30, 5))
 	drive(t, o, hill(0.3, 0.6), 4)
-	_, _, err := o.Predict([]float64{0.5, 0.5}) // conditions the model on the values
+	_, _, err := o.Predict(ctx, []float64{0.5, 0.5}) // conditions the model on the values
 	require.NoError(t, err)
 	x := linalg.NewDense(3, 2, []float64{0.3, 0.4, 0.32, 0.41, 0.9, 0.1})
 	mean, sd := make([]float64, 3), make([]float64, 3)
@@ -464,7 +464,7 @@ func TestPanics(t *testing.T) {
 	require.Equal(t, 2, want.Observations)
 	require.NoError(t, o.Observe([]float64{0.75, 0.25}, 1))
 	k.at.Store(k.calls.Load() + 1)
-	_, _, err = o.Predict([]float64{0.5, 0.25})
+	_, _, err = o.Predict(ctx, []float64{0.5, 0.25})
 	require.ErrorIs(t, err, errFuse)
 	got, err := m.RegretBound(ctx, o, trial.ID, 2, in)
 	require.NoError(t, err)

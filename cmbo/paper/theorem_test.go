@@ -39,7 +39,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	require.NoError(t, err)
 	o, m := begin(t, space, p, []RunOption{WithNoiseVariance(noise)}, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithAcquisition(cmbo.UCB(xi)))
 	run := &theoremRun{o: o, s: m, xi: xi, x: space.Encoded(), f: make([]float64, len(rows))}
-	_, err = o.Weights() // conditions the model on nothing
+	_, err = o.Weights(ctx) // conditions the model on nothing
 	require.NoError(t, err)
 	k0 := run.k0(t, run.x, run.x)
 	for i, w := range run.s.Weights() {
@@ -326,11 +326,11 @@ func TestRegretBoundRejects(t *testing.T) {
 	require.NoError(t, err)
 	_, err = run.bound(2, ok)
 	require.ErrorContains(t, err, "while others were pending")
-	before, err := run.o.Weights()
+	before, err := run.o.Weights(ctx)
 	require.NoError(t, err)
 	_, err = run.bound(1, ok)
 	require.NoError(t, err, "an earlier trial")
-	after, err := run.o.Weights()
+	after, err := run.o.Weights(ctx)
 	require.NoError(t, err)
 	require.Equal(t, before, after)
 	require.Len(t, run.o.Open(), 2)

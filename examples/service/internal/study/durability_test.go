@@ -38,7 +38,7 @@ func TestStudyIsItsTwin(t *testing.T) {
 			s, w := create(t, m, "s", k)
 			weights := map[int][]float64{} // by trial
 			for step := range 60 {
-				before, err := w.Opt.Weights()
+				before, err := w.Opt.Weights(t.Context())
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -22,12 +22,12 @@ type Forecast struct {
 }
 
 // foretell asks the model, which the caller has.
-func (s *Study) foretell(x []float64) (Forecast, error) {
-	mean, sd, err := s.opt().Predict(x)
+func (s *Study) foretell(ctx context.Context, x []float64) (Forecast, error) {
+	mean, sd, err := s.opt().Predict(ctx, x)
 	if err != nil {
 		return Forecast{}, err
 	}
-	q, err := s.opt().Quantiles(x)
+	q, err := s.opt().Quantiles(ctx, x)
 	return Forecast{mean, sd, q.Low, q.Median, q.High}, err
 }
 
@@ -40,14 +40,14 @@ func (f *Forecast) finite() bool {
 // forecast notes what the model expects of the trials that were just opened. The
 // caller has the model. A model that cannot say is no failure: the trials are
 // open.
-func (s *Study) forecast(ids []int) {
+func (s *Study) forecast(ctx context.Context, ids []int) {
 	step, ok := s.opt().LastStep()
 	for _, id := range ids {
 		t, known := s.Trial(id)
 		if !ok || !known || step.Trial < id { // a point of the initial design
 			continue
 		}
-		if f, err := s.foretell(t.X); err == nil && f.finite() {
+		if f, err := s.foretell(ctx, t.X); err == nil && f.finite() {
 			s.view.expect(id, f)
 		}
 	}
@@ -218,7 +218,7 @@ func (s *Study) makeSlices(version int) (out []Slice, a *Advice, err error) {
 		err := s.aside(ctx, func(ctx context.Context) error {
 			sl.Values = nil
 			return each(ctx, points, func(x []float64) error {
-				q, err := s.opt().Quantiles(x)
+				q, err := s.opt().Quantiles(ctx, x)
 				sl.Values = append(sl.Values, q)
 				return err
 			})

@@ -313,11 +313,11 @@ func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadl
 		}
 		tx.deadline = deadline
 		return s.compute(ctx, func() (err error) {
-			if tx.Weights, err = s.opt().Weights(); err != nil {
+			if tx.Weights, err = s.opt().Weights(ctx); err != nil {
 				return err
 			}
 			if _, err = s.opt().AskN(ctx, n); err == nil {
-				s.forecast(tx.reply.Trials)
+				s.forecast(context.WithoutCancel(ctx), tx.reply.Trials) // who gave up asking has them open
 			}
 			return err
 		})
@@ -493,7 +493,7 @@ func (s *Study) Predict(ctx context.Context, points [][]float64) (out []Forecast
 	defer s.model.release()
 	err = s.compute(ctx, func() error {
 		return each(ctx, points, func(x []float64) error {
-			f, err := s.foretell(x)
+			f, err := s.foretell(ctx, x)
 			out = append(out, f)
 			return err
 		})
@@ -610,7 +610,7 @@ func (s *Study) LastStep(ctx context.Context) (step cmbo.Step, ok bool, weights 
 	}
 	defer s.model.release()
 	err = s.compute(ctx, func() (err error) {
-		weights, err = s.opt().Weights()
+		weights, err = s.opt().Weights(ctx)
 		return err
 	})
 	return step, ok, weights, err

@@ -104,11 +104,11 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 		t.Fatal(err)
 	}
 	for i, tr := range trials {
-		mean, sd, err := w.Opt.Predict(tr.X)
+		mean, sd, err := w.Opt.Predict(ctx, tr.X)
 		if err != nil {
 			t.Fatal(err)
 		}
-		q, err := w.Opt.Quantiles(tr.X)
+		q, err := w.Opt.Quantiles(ctx, tr.X)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func compare(t *testing.T, c *client.Client, w *twin.Twin) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	weights, err := w.Opt.Weights()
+	weights, err := w.Opt.Weights(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
