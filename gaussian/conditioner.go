@@ -284,7 +284,7 @@ func (c *Conditioner) UpdateCross(dst, v, w *linalg.Dense) error {
 	for ; k+4 <= len(c.beta); k += 4 {
 		v0, v1, v2, v3 := v.Row(k), v.Row(k+1), v.Row(k+2), v.Row(k+3)
 		for i := range rows {
-			f64.Axpy4(dst.Row(i), -v0[i], -v1[i], -v2[i], -v3[i], w.Row(k), w.Row(k+1), w.Row(k+2), w.Row(k+3))
+			f64.Ops.Axpy4(dst.Row(i), -v0[i], -v1[i], -v2[i], -v3[i], w.Row(k), w.Row(k+1), w.Row(k+2), w.Row(k+3))
 		}
 	}
 	for ; k < len(c.beta); k++ {

@@ -35,7 +35,7 @@ func fill(dst func(i int) []float64, op string, k Kernel, x, y *linalg.Dense, lo
 	if variance, _, st, ok := fast(k); ok {
 		st.checkDim(op, dim)
 		f := st.radial()
-		squares(x, y, st.inv, lower, dst, func(row []float64) { f64.RadialValues(row, row, 1, variance, f) })
+		squares(x, y, st.inv, lower, dst, func(row []float64) { f64.Ops.RadialValues(row, row, 1, variance, f) })
 		return
 	}
 	for i := range n {

@@ -64,7 +64,7 @@ func (p *Pairs) Gram(dst *linalg.Sym, k Kernel) {
 	p.val, p.grad = f64.Grow(p.val, size), f64.Grow(p.grad, size)
 	dst.Resize(p.n)
 	sq, scale := p.squares()
-	f64.RadialSlopes(p.val, p.grad, sq, scale, p.st.radial())
+	f64.Ops.RadialSlopes(p.val, p.grad, sq, scale, p.st.radial())
 	for i := range p.n {
 		row := dst.Row(i)[:i+1]
 		for j, v := range p.val[packed(i):packed(i+1)] {
@@ -93,10 +93,10 @@ func (p *Pairs) squares() (sq []float64, scale float64) {
 	// Four dimensions at a time: s is read and written once for them.
 	q, inv := p.dims, p.st.inv
 	for ; len(q) >= 4; q, inv = q[4:], inv[4:] {
-		f64.Axpy4(p.s, inv[0]*inv[0], inv[1]*inv[1], inv[2]*inv[2], inv[3]*inv[3], q[0], q[1], q[2], q[3])
+		f64.Ops.Axpy4(p.s, inv[0]*inv[0], inv[1]*inv[1], inv[2]*inv[2], inv[3]*inv[3], q[0], q[1], q[2], q[3])
 	}
 	for d, v := range q {
-		f64.Axpy(p.s, inv[d]*inv[d], v)
+		f64.Ops.Axpy(p.s, inv[d]*inv[d], v)
 	}
 	return p.s, 1
 }
@@ -172,7 +172,7 @@ func (p *Pairs) gradFast(dst []float64, w *linalg.Sym) {
 	}
 	for d, q := range p.dims {
 		inv := p.st.inv[d]
-		dst[d] = p.variance * (inv * inv) * f64.Dot(p.w, q)
+		dst[d] = p.variance * (inv * inv) * f64.Ops.Dot(p.w, q)
 	}
 }
 
@@ -181,7 +181,7 @@ func (p *Pairs) dotLower(w *linalg.Sym, a []float64) float64 {
 	var off, diag float64
 	for i := range p.n {
 		row, ai := w.Row(i), a[packed(i):packed(i+1)]
-		off += f64.Dot(row[:i], ai[:i])
+		off += f64.Ops.Dot(row[:i], ai[:i])
 		diag += row[i] * ai[i]
 	}
 	return 2*off + diag

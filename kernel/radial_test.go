@@ -10,7 +10,7 @@ import (
 )
 
 func value(f *f64.Radial, s float64) float64 {
-	v, _ := f64.RadialAt(s, f)
+	v, _ := f64.Ops.RadialAt(s, f)
 	return v
 }
 
@@ -32,9 +32,9 @@ func TestExp(t *testing.T) {
 	var worst, at float64
 	for _, r := range rs {
 		row := []float64{r * r}
-		f64.RadialValues(row, row, 1, 1, f)
+		f64.Ops.RadialValues(row, row, 1, 1, f)
 		v := row[0]
-		val, _ := f64.RadialAt(r*r, f)
+		val, _ := f64.Ops.RadialAt(r*r, f)
 		if val != v {
 			t.Fatalf("the two loops give %v and %v at r = %v", v, val, r)
 		}
@@ -120,14 +120,14 @@ func TestShapes(t *testing.T) {
 	}
 	for s := range shapes {
 		for _, r := range []float64{1e-3, 0.1, 0.7, 1.9, 5, 12} {
-			_, slope := f64.RadialAt(r*r, &shapes[s])
+			_, slope := f64.Ops.RadialAt(r*r, &shapes[s])
 			h := r * 1e-5
 			d := -r * (value(&shapes[s], (r+h)*(r+h)) - value(&shapes[s], (r-h)*(r-h))) / (2 * h)
 			if !(math.Abs(slope-d) <= 1e-8*math.Max(1, r)) {
 				t.Errorf("%s: slope %v at %g, %v by differences", shapeNames[s], slope, r, d)
 			}
 		}
-		if v, slope := f64.RadialAt(0, &shapes[s]); v != 1 || slope != 0 {
+		if v, slope := f64.Ops.RadialAt(0, &shapes[s]); v != 1 || slope != 0 {
 			t.Errorf("%s at 0: value %v, slope %v", shapeNames[s], v, slope)
 		}
 	}
@@ -144,16 +144,16 @@ func TestValuesScale(t *testing.T) {
 	for s := range shapes {
 		f := &shapes[s]
 		dst, val, slope := make([]float64, n), make([]float64, n), make([]float64, n)
-		f64.RadialValues(dst, sq, 4, 3, f)
-		f64.RadialSlopes(val, slope, sq, 4, f)
+		f64.Ops.RadialValues(dst, sq, 4, 3, f)
+		f64.Ops.RadialSlopes(val, slope, sq, 4, f)
 		for i, q := range sq {
-			v, g := f64.RadialAt(4*q, f)
+			v, g := f64.Ops.RadialAt(4*q, f)
 			if dst[i] != 3*v || val[i] != v || slope[i] != g {
 				t.Errorf("%s at %g: %v, %v, %v; want %v, %v, %v", shapeNames[s], q, dst[i], val[i], slope[i], 3*v, v, g)
 			}
 		}
 		in := append([]float64(nil), sq...)
-		f64.RadialValues(in, in, 4, 3, f)
+		f64.Ops.RadialValues(in, in, 4, 3, f)
 		for _, alias := range [][2][]float64{{append([]float64(nil), sq...), nil}, {nil, append([]float64(nil), sq...)}} {
 			a, b, src := alias[0], alias[1], alias[0]
 			if a == nil {
@@ -161,7 +161,7 @@ func TestValuesScale(t *testing.T) {
 			} else {
 				b = make([]float64, n)
 			}
-			f64.RadialSlopes(a, b, src, 4, f)
+			f64.Ops.RadialSlopes(a, b, src, 4, f)
 			for i := range sq {
 				if a[i] != val[i] || b[i] != slope[i] || in[i] != dst[i] {
 					t.Errorf("%s: results depend on aliasing", shapeNames[s])

@@ -95,7 +95,7 @@ func (k Stationary) isotropic() bool { return len(k.ls) == 1 }
 
 // Eval returns k(x, y).
 func (k Stationary) Eval(x, y []float64) float64 {
-	v, _ := f64.RadialAt(k.square("Eval", x, y), k.radial())
+	v, _ := f64.Ops.RadialAt(k.square("Eval", x, y), k.radial())
 	return v
 }
 
@@ -165,7 +165,7 @@ func (k Stationary) ParamGrad(dst, x, y []float64) float64 {
 		panic(countMessage(k, "ParamGrad", len(dst), want))
 	}
 	s := k.square("ParamGrad", x, y)
-	v, slope := f64.RadialAt(s, k.radial())
+	v, slope := f64.Ops.RadialAt(s, k.radial())
 	if k.isotropic() {
 		dst[0] = slope
 		return v

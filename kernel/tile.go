@@ -60,7 +60,7 @@ func squares(x, y *linalg.Dense, inv []float64, lower bool, dst func(i int) []fl
 				if d0 == 0 {
 					clear(row)
 				}
-				f64.AddSquares(row, x.Row(i)[d0:d0+dims], t.w[:], t.x[:], tileCols)
+				f64.Ops.AddSquares(row, x.Row(i)[d0:d0+dims], t.w[:], t.x[:], tileCols)
 				if d0+dims == dim {
 					done(row)
 				}

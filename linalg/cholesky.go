@@ -21,7 +21,7 @@ type Cholesky struct {
 }
 
 // cholBlock is the number of columns factored together where the matrix is larger
-// than f64.CholSize, or than cholDirect, from where goroutines pay.
+// than f64.Ops.CholSize, or than cholDirect, from where goroutines pay.
 var (
 	cholBlock  = 96
 	cholDirect = 352
@@ -99,8 +99,8 @@ func (c *Cholesky) FactorizeShift(a *Sym, shift float64) error {
 // cholesky sets the lower triangle of the n×n matrix l to the factor of a + shift·I. It returns the index and value of the
 // first bad pivot, or −1. Entries of l above the diagonal but close to it may change.
 func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
-	if n <= min(cholDirect, f64.CholSize()) {
-		return f64.Chol(n, shift, a, n, l, n)
+	if n <= min(cholDirect, f64.Ops.CholSize()) {
+		return f64.Ops.Chol(n, shift, a, n, l, n)
 	}
 	for i := range n {
 		copy(l[i*n:i*n+i+1], a[i*n:])
@@ -110,7 +110,7 @@ func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 		jb := min(cholBlock, n-j)
 		left, diag := l[j*n:], l[j*n+j:]
 		products.SymLower(jb, j, -1, left, n, 1, left, 1, n, diag, n)
-		if p, v := f64.Chol(jb, 0, diag, n, diag, n); p >= 0 {
+		if p, v := f64.Ops.Chol(jb, 0, diag, n, diag, n); p >= 0 {
 			return j + p, v
 		}
 		below := n - j - jb
@@ -133,8 +133,8 @@ func cholesky(n int, shift float64, a, l []float64) (pivot int, value float64) {
 // once the columns before and the block on the diagonal are known.
 func choleskyRows(a []float64, lda, j, jb, lo, hi int) {
 	o := (j + jb + lo) * lda
-	f64.Gemm(hi-lo, jb, j, -1, a[o:], lda, 1, a[j*lda:], 1, lda, a[o+j:], lda)
-	f64.Trsm(hi-lo, jb, a[o+j:], lda, a[j*lda+j:], lda)
+	f64.Ops.Gemm(hi-lo, jb, j, -1, a[o:], lda, 1, a[j*lda:], 1, lda, a[o+j:], lda)
+	f64.Ops.Trsm(hi-lo, jb, a[o+j:], lda, a[j*lda+j:], lda)
 }
 
 // reset makes the factor n×n without gaps between its rows, contents unspecified.
@@ -206,8 +206,8 @@ func (c *Cholesky) Append(row []float64, diag float64) error {
 	}
 	c.work = f64.Grow(c.work, n)
 	copy(c.work, row)
-	f64.Trsm(1, n, c.work, n, c.l.data, c.l.stride)
-	v := diag - f64.Dot(c.work, c.work)
+	f64.Ops.Trsm(1, n, c.work, n, c.l.data, c.l.stride)
+	v := diag - f64.Ops.Dot(c.work, c.work)
 	if !(v > pivotFloor(n, diag)) || math.IsInf(v, 1) {
 		return &NotPositiveDefiniteError{Pivot: n, Value: v}
 	}

@@ -107,13 +107,13 @@ func (m *Dense) Copy(a *Dense) {
 // CopyTrans makes m the transpose of a. m must not alias a.
 func (m *Dense) CopyTrans(a *Dense) {
 	m.destination("CopyTrans", a.cols, a.rows, a)
-	f64.Transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
+	f64.Ops.Transpose(a.rows, a.cols, m.data, m.stride, a.data, a.stride)
 }
 
 // Scale multiplies every entry by alpha.
 func (m *Dense) Scale(alpha float64) {
 	for i := range m.rows {
-		f64.Scale(m.row(i), alpha)
+		f64.Ops.Scale(m.row(i), alpha)
 	}
 }
 
@@ -123,6 +123,6 @@ func (m *Dense) AddScaled(alpha float64, a *Dense) {
 		panicShape("AddScaled", m.rows, m.cols, a.rows, a.cols)
 	}
 	for i := range m.rows {
-		f64.Axpy(m.row(i), alpha, a.row(i))
+		f64.Ops.Axpy(m.row(i), alpha, a.row(i))
 	}
 }

@@ -94,18 +94,18 @@ func (m *Dense) MulVecTo(dst, x []float64) {
 	}
 	d, v := asRow(dst), asRow(x)
 	d.separate("MulVecTo", &v, m)
-	f64.GemmSet(len(dst), 1, len(x), 1, m.data, m.stride, 1, x, 1, len(x), dst, 1)
+	f64.Ops.GemmSet(len(dst), 1, len(x), 1, m.data, m.stride, 1, x, 1, len(x), dst, 1)
 }
 
 // addRows adds Σ_i x_i·A_i to dst, A_i being row i of a.
 func addRows(dst, x, a []float64, lda int) {
 	n, i := len(dst), 0
 	for ; i+4 <= len(x); i += 4 {
-		f64.Axpy4(dst, x[i], x[i+1], x[i+2], x[i+3],
+		f64.Ops.Axpy4(dst, x[i], x[i+1], x[i+2], x[i+3],
 			a[i*lda:][:n], a[(i+1)*lda:][:n], a[(i+2)*lda:][:n], a[(i+3)*lda:][:n])
 	}
 	for ; i < len(x); i++ {
-		f64.Axpy(dst, x[i], a[i*lda:][:n])
+		f64.Ops.Axpy(dst, x[i], a[i*lda:][:n])
 	}
 }
 

@@ -91,14 +91,14 @@ func (s *Sym) Copy(a *Sym) {
 }
 
 // Scale multiplies every entry by alpha.
-func (s *Sym) Scale(alpha float64) { f64.Scale(s.data, alpha) }
+func (s *Sym) Scale(alpha float64) { f64.Ops.Scale(s.data, alpha) }
 
 // AddScaled adds alpha·a to s. a may be s.
 func (s *Sym) AddScaled(alpha float64, a *Sym) {
 	if s.n != a.n {
 		panicShape("AddScaled", s.n, s.n, a.n, a.n)
 	}
-	f64.Axpy(s.data, alpha, a.data)
+	f64.Ops.Axpy(s.data, alpha, a.data)
 }
 
 // AddDiag adds v to every diagonal entry.
@@ -125,7 +125,7 @@ func (s *Sym) Dot(b *Sym) float64 {
 	if s.n != b.n {
 		panicShape("Dot", s.n, s.n, b.n, b.n)
 	}
-	return f64.Dot(s.data, b.data)
+	return f64.Ops.Dot(s.data, b.data)
 }
 
 // MulVecTo sets dst to s·x. dst must not alias x.

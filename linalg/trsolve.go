@@ -18,7 +18,7 @@ func (c *Cholesky) SolveVecTo(dst, b []float64) {
 func (c *Cholesky) SolveLowerVecTo(dst, b []float64) {
 	c.checkVec("SolveLowerVecTo", dst, b)
 	copy(dst, b)
-	f64.Trsm(1, len(dst), dst, len(dst), c.l.data, c.l.stride)
+	f64.Ops.Trsm(1, len(dst), dst, len(dst), c.l.data, c.l.stride)
 }
 
 // SolveUpperVecTo sets dst to L⁻ᵀ·b. dst may be b. n² operations.
@@ -39,7 +39,7 @@ func (c *Cholesky) SolveUpperVecTo(dst, b []float64) {
 		x1 := (x[1] - l2[1]*x2 - l3[1]*x3) * r1
 		x0 := (x[0] - l1[0]*x1 - l2[0]*x2 - l3[0]*x3) * r0
 		x[0], x[1], x[2], x[3] = x0, x1, x2, x3
-		f64.Axpy4(dst[:i], -x0, -x1, -x2, -x3, l[i*ld:], l[(i+1)*ld:], l[(i+2)*ld:], l[(i+3)*ld:])
+		f64.Ops.Axpy4(dst[:i], -x0, -x1, -x2, -x3, l[i*ld:], l[(i+1)*ld:], l[(i+2)*ld:], l[(i+3)*ld:])
 	}
 	for i := left - 1; i >= 0; i-- {
 		s := dst[i]
@@ -80,7 +80,7 @@ func (c *Cholesky) SolveLowerTransTo(dst, b *Dense) {
 	if n == 0 || m == 0 {
 		return
 	}
-	f64.Transpose(n, m, dst.data, dst.stride, b.data, b.stride)
+	f64.Ops.Transpose(n, m, dst.data, dst.stride, b.data, b.stride)
 	c.solveShared(m, dst.data, dst.stride, true, false)
 }
 
@@ -96,9 +96,9 @@ func (c *Cholesky) solve(op string, dst, b *Dense, lower, upper bool) {
 	}
 	buf := products.Scratch(m * n)
 	x := *buf
-	f64.Transpose(n, m, x, n, b.data, b.stride)
+	f64.Ops.Transpose(n, m, x, n, b.data, b.stride)
 	c.solveShared(m, x, n, lower, upper)
-	f64.Transpose(m, n, dst.data, dst.stride, x, n)
+	f64.Ops.Transpose(m, n, dst.data, dst.stride, x, n)
 	products.Release(buf)
 }
 
@@ -119,10 +119,10 @@ func (c *Cholesky) solveShared(m int, x []float64, ldx int, lower, upper bool) {
 // solveRows solves for m rows of x, with L, with Lᵀ or with one after the other.
 func (c *Cholesky) solveRows(m int, x []float64, ldx int, lower, upper bool) {
 	if lower {
-		f64.Trsm(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
+		f64.Ops.Trsm(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
 	}
 	if upper {
-		f64.TrsmBack(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
+		f64.Ops.TrsmBack(m, c.l.rows, x, ldx, c.l.data, c.l.stride)
 	}
 }
 
@@ -136,20 +136,20 @@ func (c *Cholesky) InverseTo(dst *Sym) {
 // the upper one is unspecified until Mirror is called.
 func (c *Cholesky) InverseLowerTo(dst *Sym) {
 	n := c.l.rows
-	l, ld, step := c.l.data, c.l.stride, f64.InverseStep()
+	l, ld, step := c.l.data, c.l.stride, f64.Ops.InverseStep()
 	buf := products.Scratch(n * (n + step))
 	u := *buf
 	dst.Resize(n)
 	d := dst.data
 	if w := products.Workers(float64(n)*float64(n)*float64(n)/3, n/step); w > 1 {
-		products.ParallelRows(w, n, step, func(i, _ int) { f64.InvertRows(n, i, u, l, ld) })
-		products.ParallelRows(w, n, step, func(i, _ int) { f64.InverseRows(n, i, d, n, u) })
+		products.ParallelRows(w, n, step, func(i, _ int) { f64.Ops.InvertRows(n, i, u, l, ld) })
+		products.ParallelRows(w, n, step, func(i, _ int) { f64.Ops.InverseRows(n, i, d, n, u) })
 	} else {
 		for i := 0; i < n; i += step {
-			f64.InvertRows(n, i, u, l, ld)
+			f64.Ops.InvertRows(n, i, u, l, ld)
 		}
 		for i := 0; i < n; i += step {
-			f64.InverseRows(n, i, d, n, u)
+			f64.Ops.InverseRows(n, i, d, n, u)
 		}
 	}
 	products.Release(buf)

@@ -11,7 +11,7 @@ func Dot(x, y []float64) float64 {
 	if len(x) != len(y) {
 		panicLen("Dot", "y", len(y), len(x))
 	}
-	return f64.Dot(x, y)
+	return f64.Ops.Dot(x, y)
 }
 
 // Axpy adds alpha·x to dst. It panics if the lengths differ.
@@ -19,7 +19,7 @@ func Axpy(dst []float64, alpha float64, x []float64) {
 	if len(x) != len(dst) {
 		panicLen("Axpy", "x", len(x), len(dst))
 	}
-	f64.Axpy(dst, alpha, x)
+	f64.Ops.Axpy(dst, alpha, x)
 }
 
 // SqDist returns Σ (x_i − y_i)². It panics if the lengths differ.
@@ -38,14 +38,14 @@ func SqDist(x, y []float64) float64 {
 // Norm2 returns the Euclidean norm (Σ x_i²)^½ with a relative error of about n·u/2 at any scale: squares that overflow or
 // underflow are taken of scaled entries. It is NaN if an entry is, else +Inf if one is infinite.
 func Norm2(x []float64) float64 {
-	s := f64.Dot(x, x)
+	s := f64.Ops.Dot(x, x)
 	if s > 1e-280 && s < 1e280 {
 		return math.Sqrt(s)
 	}
 	if math.IsNaN(s) {
 		return s
 	}
-	var scale float64 // f64.Magnitude may be NaN where an entry is infinite
+	var scale float64 // f64.Ops.Magnitude may be NaN where an entry is infinite
 	for _, v := range x {
 		scale = max(scale, math.Abs(v))
 	}

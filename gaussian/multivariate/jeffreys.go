@@ -116,7 +116,7 @@ func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, 
 		for k, q := range qs {
 			u := &sums[k]
 			b, t, d := u.inverse.Row(i), q.cov.Row(i), u.dm
-			off, quad := f64.DiffDots(a[:i], b, s, t, d)
+			off, quad := f64.Ops.DiffDots(a[:i], b, s, t, d)
 			u.cov += 2*off + (b[i]-a[i])*(s[i]-t[i])
 			u.mean += d[i] * (2*quad + (a[i]+b[i])*d[i])
 		}

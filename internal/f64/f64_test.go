@@ -35,14 +35,14 @@ func TestVectors(t *testing.T) {
 	for n := range 21 {
 		x, y := fill(rng, n), fill(rng, n+3)
 		want, tol := sumBound(n, 0, func(i int) float64 { return x[i] * y[i] })
-		if got := f64.Dot(x, y); !(math.Abs(got-want) <= tol) {
+		if got := f64.Ops.Dot(x, y); !(math.Abs(got-want) <= tol) {
 			t.Errorf("Dot, n=%d: %g, want %g", n, got, want)
 		}
 		a := [][]float64{fill(rng, n), fill(rng, n), fill(rng, n), fill(rng, n)}
 		d := append([]float64(nil), y...)
-		f64.Axpy(d, 1.5, x)
+		f64.Ops.Axpy(d, 1.5, x)
 		e := append([]float64(nil), y[:n]...)
-		f64.Axpy4(e, 1, -2, 3, -4, a[0], a[1], a[2], a[3])
+		f64.Ops.Axpy4(e, 1, -2, 3, -4, a[0], a[1], a[2], a[3])
 		for i := range y {
 			want, tol := y[i], 0.0
 			if i < n {
@@ -76,7 +76,7 @@ func checkGemm(t *testing.T, rng *rand.Rand, m, n, k int, sa, sb strides, alpha 
 	ldc := n + 3
 	c := fill(rng, m*ldc+1)
 	got := append([]float64(nil), c...)
-	f64.Gemm(m, n, k, alpha, a, sa.rs, sa.cs, b, sb.rs, sb.cs, got, ldc)
+	f64.Ops.Gemm(m, n, k, alpha, a, sa.rs, sa.cs, b, sb.rs, sb.cs, got, ldc)
 	for i := range c {
 		r, j := i/ldc, i%ldc
 		if r >= m || j >= n {
@@ -141,10 +141,10 @@ func TestGemmRowCut(t *testing.T) {
 		for _, sb := range layouts(k, n) {
 			a, b := fill(rng, sa.size), fill(rng, sb.size)
 			whole, rows := make([]float64, m*n), make([]float64, m*n)
-			f64.Gemm(m, n, k, 1, a, sa.rs, sa.cs, b, sb.rs, sb.cs, whole, n)
+			f64.Ops.Gemm(m, n, k, 1, a, sa.rs, sa.cs, b, sb.rs, sb.cs, whole, n)
 			for i := 0; i < m; {
 				h := min(16*(1+rng.IntN(3)), m-i)
-				f64.Gemm(h, n, k, 1, a[i*sa.rs:], sa.rs, sa.cs, b, sb.rs, sb.cs, rows[i*n:], n)
+				f64.Ops.Gemm(h, n, k, 1, a[i*sa.rs:], sa.rs, sa.cs, b, sb.rs, sb.cs, rows[i*n:], n)
 				i += h
 			}
 			for i := range whole {
@@ -162,7 +162,7 @@ func TestGemmNaN(t *testing.T) {
 		a, b, c := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
 		b[(n-1)*n] = math.NaN()
 		b[n-1] += math.Inf(1)
-		f64.Gemm(n, n, n, 1, a, n, 1, b, n, 1, c, n)
+		f64.Ops.Gemm(n, n, n, 1, a, n, 1, b, n, 1, c, n)
 		for i := range n {
 			if !math.IsNaN(c[i*n]) || !math.IsNaN(c[i*n+n-1]) {
 				t.Errorf("n=%d: row %d is %v, want NaN at both ends", n, i, c[i*n:i*n+n])
@@ -185,7 +185,7 @@ func TestTrsm(t *testing.T) {
 			}
 			x := fill(rng, m*ldx+1)
 			b := append([]float64(nil), x...)
-			f64.Trsm(m, n, x, ldx, l, ldl)
+			f64.Ops.Trsm(m, n, x, ldx, l, ldl)
 			for i := range x {
 				r, j := i/ldx, i%ldx
 				if r >= m || j >= n {
@@ -216,9 +216,9 @@ func TestTrsmRowCut(t *testing.T) {
 		}
 		x := fill(rng, m*n)
 		y := append([]float64(nil), x...)
-		f64.Trsm(m, n, x, n, l, n)
+		f64.Ops.Trsm(m, n, x, n, l, n)
 		for i := 0; i < m; i += 32 {
-			f64.Trsm(min(32, m-i), n, y[i*n:], n, l, n)
+			f64.Ops.Trsm(min(32, m-i), n, y[i*n:], n, l, n)
 		}
 		for i := range x {
 			if x[i] != y[i] {
@@ -236,7 +236,7 @@ func TestSymPass(t *testing.T) {
 		v, w, x := fill(rng, n), fill(rng, n), fill(rng, n)
 		y := fill(rng, n)
 		got := append([]float64(nil), a...)
-		f64.SymPass(n, got, lda, v, w, x, y)
+		f64.Ops.SymPass(n, got, lda, v, w, x, y)
 		full := make([]float64, n*n)
 		for i := range a {
 			r, j := i/lda, i%lda
@@ -271,7 +271,7 @@ func TestBidiagPass(t *testing.T) {
 			z, v, p, r := fill(rng, n), fill(rng, n), fill(rng, n), fill(rng, n)
 			const g = -0.75
 			got := append([]float64(nil), a...)
-			f64.BidiagPass(m, n, got, lda, u, z, s, v, p, g, y, c, r)
+			f64.Ops.BidiagPass(m, n, got, lda, u, z, s, v, p, g, y, c, r)
 			for i := range a {
 				k, j := i/lda, i%lda
 				if k >= m || j >= n {
@@ -322,7 +322,7 @@ func TestPoleSum(t *testing.T) {
 			want += w[p] * (a / (a + s[p]))
 		}
 	}
-	if got := f64.PoleSum(a2, make([]float64, 8), s, w, work); !testutil.Close(got, want, 1e-14) {
+	if got := f64.Ops.PoleSum(a2, make([]float64, 8), s, w, work); !testutil.Close(got, want, 1e-14) {
 		t.Errorf("diagonal: %.17g, want %.17g", got, want)
 	}
 	for range 200 {
@@ -332,11 +332,11 @@ func TestPoleSum(t *testing.T) {
 		for p, sp := range s {
 			want += w[p] * (sp*tr + 2*det) / (sp*sp + sp*tr + det)
 		}
-		if got := f64.PoleSum([]float64{a, c}, []float64{b}, s, w, work); !testutil.Close(got, want, 1e-14) {
+		if got := f64.Ops.PoleSum([]float64{a, c}, []float64{b}, s, w, work); !testutil.Close(got, want, 1e-14) {
 			t.Errorf("%g %g %g: %.17g, want %.17g", a, b, c, got, want)
 		}
 	}
-	if got := f64.PoleSum(nil, nil, s, w, work); got != 0 {
+	if got := f64.Ops.PoleSum(nil, nil, s, w, work); got != 0 {
 		t.Errorf("no rows: %g", got)
 	}
 }
@@ -348,11 +348,11 @@ func (fixed) Dot(x, y []float64) float64 { return 42 }
 
 func TestUse(t *testing.T) {
 	restore := f64.Use(fixed{f64.Generic})
-	if got := f64.Dot(nil, nil); got != 42 {
+	if got := f64.Ops.Dot(nil, nil); got != 42 {
 		t.Errorf("Dot = %g with another table", got)
 	}
 	restore()
-	if got := f64.Dot(nil, nil); got != 0 {
+	if got := f64.Ops.Dot(nil, nil); got != 0 {
 		t.Errorf("Dot = %g after restoring", got)
 	}
 }
@@ -360,8 +360,8 @@ func TestUse(t *testing.T) {
 func TestZeroAlloc(t *testing.T) {
 	n := 150
 	a, b, c := make([]float64, n*n), make([]float64, n*n), make([]float64, n*n)
-	testutil.ZeroAlloc(t, func() { f64.Gemm(n, n, n, 1, a, 1, n, b, n, 1, c, n) })
-	testutil.ZeroAlloc(t, func() { f64.Dot(a, b) })
+	testutil.ZeroAlloc(t, func() { f64.Ops.Gemm(n, n, n, 1, a, 1, n, b, n, 1, c, n) })
+	testutil.ZeroAlloc(t, func() { f64.Ops.Dot(a, b) })
 }
 
 func BenchmarkGemm(b *testing.B) {
@@ -373,7 +373,7 @@ func BenchmarkGemm(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
 					clear(z)
-					f64.Gemm(n, n, n, 1, x, s[0], s[1], y, s[2], s[3], z, n)
+					f64.Ops.Gemm(n, n, n, 1, x, s[0], s[1], y, s[2], s[3], z, n)
 				}
 				b.ReportMetric(2*float64(n)*float64(n)*float64(n)*float64(b.N)/b.Elapsed().Seconds()/1e9, "GFLOP/s")
 			})

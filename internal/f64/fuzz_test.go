@@ -40,7 +40,7 @@ func FuzzGemm(f *testing.F) {
 		for i := range b {
 			b[i] = next()
 		}
-		f64.Gemm(m, n, k, 1, a, ars, acs, b, brs, bcs, c, n)
+		f64.Ops.Gemm(m, n, k, 1, a, ars, acs, b, brs, bcs, c, n)
 		for i := range m {
 			for j := range n {
 				var want, abs float64

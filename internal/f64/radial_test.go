@@ -24,8 +24,8 @@ func TestRadialTerms(t *testing.T) {
 		var val, slope, only [2][]float64
 		for i, g := range []*f64.Radial{&f, &full} {
 			val[i], slope[i], only[i] = make([]float64, n), make([]float64, n), make([]float64, n)
-			f64.RadialSlopes(val[i], slope[i], sq, 1.5, g)
-			f64.RadialValues(only[i], sq, 1.5, 2.5, g)
+			f64.Ops.RadialSlopes(val[i], slope[i], sq, 1.5, g)
+			f64.Ops.RadialValues(only[i], sq, 1.5, 2.5, g)
 		}
 		for i, s := range sq {
 			if val[0][i] != val[1][i] || slope[0][i] != slope[1][i] || only[0][i] != only[1][i] || only[0][i] != 2.5*val[0][i] {
@@ -50,13 +50,13 @@ func BenchmarkRadial(b *testing.B) {
 	}
 	b.Run("values", func(b *testing.B) {
 		for b.Loop() {
-			f64.RadialValues(val, sq, 6, 1, &f)
+			f64.Ops.RadialValues(val, sq, 6, 1, &f)
 		}
 		entries(b)
 	})
 	b.Run("slopes", func(b *testing.B) {
 		for b.Loop() {
-			f64.RadialSlopes(val, slope, sq, 6, &f)
+			f64.Ops.RadialSlopes(val, slope, sq, 6, &f)
 		}
 		entries(b)
 	})
@@ -71,7 +71,7 @@ func BenchmarkAddSquares(b *testing.B) {
 		b.Run("d="+string(rune('0'+d)), func(b *testing.B) {
 			for b.Loop() {
 				clear(dst)
-				f64.AddSquares(dst, x[:d], w, c, n)
+				f64.Ops.AddSquares(dst, x[:d], w, c, n)
 			}
 			b.ReportMetric(n*float64(b.N)/b.Elapsed().Seconds(), "entries/s")
 		})

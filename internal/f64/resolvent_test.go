@@ -16,7 +16,7 @@ func TestFlush(t *testing.T) {
 			x[i] *= math.Pow(2, -float64(rng.IntN(600)))
 		}
 		dst := make([]float64, n)
-		sum := f64.FlushMul(dst, x, y)
+		sum := f64.Ops.FlushMul(dst, x, y)
 		want, tol := sumBound(n, 0, func(i int) float64 {
 			v := x[i] * y[i]
 			if math.Abs(v) < 0x1p-511 {
@@ -32,7 +32,7 @@ func TestFlush(t *testing.T) {
 		}
 		out := []float64{0, 7, 0}
 		chain := append([]float64(nil), x...)
-		f64.FlushChain(2, chain, append(append([]float64(nil), y...), y...), out, 2)
+		f64.Ops.FlushChain(2, chain, append(append([]float64(nil), y...), y...), out, 2)
 		want = 0
 		for i := range x {
 			v := dst[i] * y[i]
@@ -56,7 +56,7 @@ func TestTransposeAndSquares(t *testing.T) {
 			lda, ldd := cols+2, rows+1
 			a := fill(rng, rows*lda)
 			dst := make([]float64, cols*ldd+1)
-			f64.Transpose(rows, cols, dst, ldd, a, lda)
+			f64.Ops.Transpose(rows, cols, dst, ldd, a, lda)
 			for k, v := range dst {
 				want := 0.0
 				if j, i := k/ldd, k%ldd; j < cols && i < rows {
@@ -68,7 +68,7 @@ func TestTransposeAndSquares(t *testing.T) {
 			}
 			x, w, sq := fill(rng, rows), fill(rng, rows), fill(rng, cols)
 			got := append([]float64(nil), sq...)
-			f64.AddSquares(got, x, w, a, lda)
+			f64.Ops.AddSquares(got, x, w, a, lda)
 			for j := range got {
 				want, tol := sumBound(rows+1, 4, func(d int) float64 {
 					if d == rows {
@@ -88,7 +88,7 @@ func TestDiffDots(t *testing.T) {
 	rng := testutil.RNG(t)
 	for n := range 14 {
 		a, b, s, u, d := fill(rng, n), fill(rng, n+1), fill(rng, n), fill(rng, n), fill(rng, n)
-		diff, sum := f64.DiffDots(a, b, s, u, d)
+		diff, sum := f64.Ops.DiffDots(a, b, s, u, d)
 		want, tol := sumBound(n, 2, func(i int) float64 { return (b[i] - a[i]) * (s[i] - u[i]) })
 		if !(math.Abs(diff-want) <= tol) {
 			t.Errorf("n=%d: %g, want %g", n, diff, want)
@@ -103,7 +103,7 @@ func TestDiffDots(t *testing.T) {
 func TestMagnitude(t *testing.T) {
 	for n := range 7 {
 		x := make([]float64, n)
-		if got := f64.Magnitude(x); got != 0 {
+		if got := f64.Ops.Magnitude(x); got != 0 {
 			t.Errorf("zeros: %g", got)
 		}
 		for i := range x {
@@ -111,11 +111,11 @@ func TestMagnitude(t *testing.T) {
 			for _, v := range []float64{-9, 8, math.Inf(-1), math.NaN()} {
 				y := append([]float64(nil), x...)
 				y[i] = v
-				got := f64.Magnitude(y)
+				got := f64.Ops.Magnitude(y)
 				if finite := v-v == 0; finite && got != math.Abs(v) || !finite && got-got == 0 {
 					t.Errorf("%v: %g", y, got)
 				}
-				f64.Scale(y, -2)
+				f64.Ops.Scale(y, -2)
 				if y[i] != -2*v && v == v || i > 0 && y[0] != -2*x[0] {
 					t.Errorf("scaled by -2: %v", y)
 				}

@@ -29,7 +29,7 @@ func TestInstalled(t *testing.T) {
 	a, b, c := make([]float64, n), make([]float64, n*n), make([]float64, n)
 	a[0], b[0] = -(1 + 2*eps), 1
 	a[1], b[n] = 1+eps, 1+eps
-	f64.Gemm(1, n, n, 1, a, n, 1, b, n, 1, c, n)
+	f64.Ops.Gemm(1, n, n, 1, a, n, 1, b, n, 1, c, n)
 	if want := math.Ldexp(1, -60); c[0] != want {
 		t.Errorf("a fused sum is %g, want %g", c[0], want)
 	}

@@ -15,7 +15,7 @@ import (
 // P_k acting on columns k and after, Q_k on rows k+1 and after. The matrix is
 // scaled by a power of two to entries of at most 1 first.
 //
-// Every step costs one pass over what remains of the matrix (f64.BidiagPass). The vector of the left reflector is a
+// Every step costs one pass over what remains of the matrix (f64.Ops.BidiagPass). The vector of the left reflector is a
 // combination of the matrix with the right one already applied, and the product with it is formed before it is
 // normalised; so the two products of a step and the two updates of the step before need each row once (G. W. Howell et
 // al., Cache efficient bidiagonalization using BLAS 2.5 operators, ACM Trans. Math. Softw. 34 (2008) 14). 8n³/3
@@ -40,7 +40,7 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 	data, stride := a.Raw()
 	b.p = f64.Grow(b.p, m*n)
 	if m > n {
-		f64.Transpose(m, n, b.p, m, data, stride)
+		f64.Ops.Transpose(m, n, b.p, m, data, stride)
 		m, n = n, m
 	} else {
 		for i := range m {
@@ -83,8 +83,8 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 			break
 		}
 		yk, ck, pk, rk := y[k1:], c[k1:], p[k:], r[k:]
-		f64.BidiagPass(m-k1, n-k, b.p[k1*n+k:], n, u[k1:], z[k:], s[k1:], v[k:], pk, -sigma, yk, ck, rk)
-		dot := f64.Dot(yk, ck)
+		f64.Ops.BidiagPass(m-k1, n-k, b.p[k1*n+k:], n, u[k1:], z[k:], s[k1:], v[k:], pk, -sigma, yk, ck, rk)
+		dot := f64.Ops.Dot(yk, ck)
 		alpha := ck[0]
 		beta, tau := reflector(ck, 0)
 		b.e[k], b.tauQ[k] = beta, tau
@@ -93,7 +93,7 @@ func (b *bidiag) reduce(a *linalg.Dense, vectors bool) error {
 			g = tau / (alpha - beta)
 		}
 		leftUpdate(rk, b.p[k1*n+k:k1*n+n], pk, sigma*dot, sigma*yk[0], beta, g)
-		f64.Scale(yk, sigma)
+		f64.Ops.Scale(yk, sigma)
 		if vectors {
 			copy(b.q[k*m+k1:k*m+m], ck)
 		}

@@ -242,6 +242,6 @@ func (c *conquer) rankOneVectors(k int) {
 		for i, v := range zh {
 			row[i] = v / row[i]
 		}
-		f64.Scale(row, 1/math.Sqrt(f64.Dot(row, row)))
+		f64.Ops.Scale(row, 1/math.Sqrt(f64.Ops.Dot(row, row)))
 	}
 }

@@ -86,7 +86,7 @@ func (e *EigenSym) VectorsTo(dst *linalg.Dense) {
 	n := e.needVectors("VectorsTo")
 	dst.Resize(n, n)
 	data, stride := dst.Raw()
-	f64.Transpose(n, n, data, stride, e.rows, n)
+	f64.Ops.Transpose(n, n, data, stride, e.rows, n)
 }
 
 func (e *EigenSym) needVectors(op string) int {
@@ -108,7 +108,7 @@ func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 	dst.Resize(n)
 	dst.Zero()
 	v, fv := e.dc.half, e.dc.kept // of size n×n, and free
-	f64.Transpose(n, n, v, n, e.rows, n)
+	f64.Ops.Transpose(n, n, v, n, e.rows, n)
 	for k, l := range e.values {
 		x := f(l)
 		for i := k; i < n*n; i += n {
@@ -126,7 +126,7 @@ func (e *EigenSym) FuncTo(dst *linalg.Sym, f func(lambda float64) float64) {
 // An off-diagonal entry is neglected when it is below u/2 times the norm. Each value so carries an
 // absolute error of a few u times the norm and of as many for each sweep.
 func tridiagValues(d, e []float64) error {
-	tol := 0x1p-54 * math.Max(f64.Magnitude(d), f64.Magnitude(e))
+	tol := 0x1p-54 * math.Max(f64.Ops.Magnitude(d), f64.Ops.Magnitude(e))
 	tol *= tol
 	e = squares(e, e)
 	budget := 30 * len(d)

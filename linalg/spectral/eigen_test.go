@@ -379,7 +379,7 @@ func TestEigenReuse(t *testing.T) {
 
 // TestTridiag: A = Q·T·Qᵀ, with blocks of reflectors cut at every length.
 func TestTridiag(t *testing.T) {
-	for _, nb := range []int{1, 3, 8, f64.Columns()} {
+	for _, nb := range []int{1, 3, 8, f64.Ops.Columns()} {
 		restore := setDuringTest(&reflectors, func() int { return nb })
 		for _, n := range []int{0, 1, 2, 3, 4, 7, 8, 9, 25, 34} {
 			a := randSym(testutil.RNG(t), n)

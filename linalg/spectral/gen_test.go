@@ -70,5 +70,5 @@ func setDuringTest[T any](p *T, v T) (restore func()) {
 
 // poleSum is the quadrature of NuclearNorm for the bidiagonal matrix in d.
 func poleSum(d *SVD, p *poleTable) float64 {
-	return f64.PoleSum(d.a2, d.b2, p.s, p.w, make([]float64, 3*len(p.s)))
+	return f64.Ops.PoleSum(d.a2, d.b2, p.s, p.w, make([]float64, 3*len(p.s)))
 }

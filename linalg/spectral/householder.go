@@ -22,7 +22,7 @@ func reflector(x []float64, k int) (beta, tau float64) {
 		return alpha, 0
 	}
 	beta = math.Copysign(math.Hypot(alpha, rest), 0-alpha) // positive for either zero
-	f64.Scale(x, 1/(alpha-beta))
+	f64.Ops.Scale(x, 1/(alpha-beta))
 	x[k] = 1
 	return beta, (beta - alpha) / beta
 }
@@ -66,7 +66,7 @@ func (b *block) set(k, n int, v []float64, ldv int, tau []float64, trans bool) {
 	if trans {
 		rs, cs = 1, k
 	}
-	f64.Gemm(k, n, k, 1, g, rs, cs, v, ldv, 1, b.tv, n)
+	f64.Ops.Gemm(k, n, k, 1, g, rs, cs, v, ldv, 1, b.tv, n)
 }
 
 // applyRight multiplies the m×n matrix C from the right by the block of set: C −= (C·Vᵀ)·(T·V).
@@ -86,15 +86,15 @@ func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds i
 	clear(x)
 	clear(vx)
 	products.Gemm(n, k, m, 1, s, lds, 1, v, 1, ldv, x, k)
-	f64.Gemm(k, k, m, 1, v, ldv, 1, x, k, 1, vx, k)
+	f64.Ops.Gemm(k, k, m, 1, v, ldv, 1, x, k, 1, vx, k)
 	// zw has rows [z w], wz rows [w z].
-	f64.Transpose(k, m, zw[k:], wide, b.tv, m)
+	f64.Ops.Transpose(k, m, zw[k:], wide, b.tv, m)
 	for i := range m {
 		z, w := zw[i*wide:][:k], zw[i*wide+k:][:k]
 		copy(wz[i*wide:], w)
 		copy(z, x[i*k:])
 	}
-	f64.Gemm(m, k, k, -0.5, wz, wide, 1, vx, k, 1, zw, wide)
+	f64.Ops.Gemm(m, k, k, -0.5, wz, wide, 1, vx, k, 1, zw, wide)
 	for i := range m {
 		copy(wz[i*wide+k:], zw[i*wide:][:k])
 	}
@@ -103,4 +103,4 @@ func (b *block) congruence(k, m, n int, v []float64, ldv int, s []float64, lds i
 }
 
 // reflectors returns the number of reflectors applied together, which tests set.
-var reflectors = f64.Columns
+var reflectors = func() int { return f64.Ops.Columns() }

@@ -53,7 +53,7 @@ func (d *SVD) PolarTo(u, a *linalg.Dense) error {
 	d.bi.multiplyQ(n, d.f, n)
 	u.Resize(n, n)
 	data, stride := u.Raw()
-	f64.Transpose(n, n, data, stride, d.f, n)
+	f64.Ops.Transpose(n, n, data, stride, d.f, n)
 	d.bi.multiplyP(n, data, stride)
 	return nil
 }

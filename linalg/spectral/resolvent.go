@@ -149,9 +149,9 @@ func (r *resolvents) symmetric(f, c []float64) {
 			products.Gemm(k1-k0, k0-i0, np, 1, r.beta, np, 1, r.alpha[i0*np:], 1, np, f[k0*n+i0:], n)
 		}
 		for j := k0; j < k1; j++ {
-			f64.FlushMul(r.y, r.at(r.diag, j), c)
+			f64.Ops.FlushMul(r.y, r.at(r.diag, j), c)
 			if below := k1 - j - 1; below > 0 {
-				f64.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*n+j:], n)
+				f64.Ops.FlushChain(below, r.y, r.across[j*np:], f[(j+1)*n+j:], n)
 			}
 		}
 	}
@@ -171,7 +171,7 @@ func (r *resolvents) polar(f []float64) {
 			}
 			last := r.at(r.alphaB, k0-1)
 			copy(last, r.at(r.tq, k0-1))
-			f64.Scale(last, r.b[k0-1])
+			f64.Ops.Scale(last, r.b[k0-1])
 			for i := i0; i < k0-1; i++ {
 				scaleMul(r.at(r.alphaB, i), r.b[i], r.at(r.alpha, i+1), r.at(r.tq, i))
 			}
@@ -180,14 +180,14 @@ func (r *resolvents) polar(f []float64) {
 		}
 		for j := k0; j < k1; j++ {
 			y := r.y
-			f64.FlushMul(y, r.at(r.diag, j), r.w)
+			f64.Ops.FlushMul(y, r.at(r.diag, j), r.w)
 			for i := j; i < k1; i++ {
 				if i > j {
-					f64.FlushMul(y, y, r.at(r.across, i-1))
+					f64.Ops.FlushMul(y, y, r.at(r.across, i-1))
 				}
-				f[i*n+j] = r.a[i] * f64.Dot(y, r.at(r.rp, i))
+				f[i*n+j] = r.a[i] * f64.Ops.Dot(y, r.at(r.rp, i))
 				if j > k0 {
-					f[(j-1)*n+i] = r.b[j-1] * f64.Dot(y, r.at(r.tq, j-1))
+					f[(j-1)*n+i] = r.b[j-1] * f64.Ops.Dot(y, r.at(r.tq, j-1))
 				}
 			}
 		}
@@ -197,9 +197,9 @@ func (r *resolvents) polar(f []float64) {
 // anchor sets row j − k0 of beta to c·X_{k0,j} for j from k0 to k1, and row i of alpha to X_{i,k0}/X_{k0,k0} for i from
 // i0 to k0. Entries of the sums in columns k0 to k1 and rows before i0 are negligible.
 func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
-	f64.FlushMul(r.at(r.beta, 0), r.at(r.diag, k0), c)
+	f64.Ops.FlushMul(r.at(r.beta, 0), r.at(r.diag, k0), c)
 	for j := k0 + 1; j < k1; j++ {
-		f64.FlushMul(r.at(r.beta, j-k0), r.at(r.across, j-1), r.at(r.beta, j-1-k0))
+		f64.Ops.FlushMul(r.at(r.beta, j-k0), r.at(r.across, j-1), r.at(r.beta, j-1-k0))
 	}
 	bound := r.y // of beta, for each pole
 	clear(bound)
@@ -213,7 +213,7 @@ func (r *resolvents) anchor(k0, k1 int, c []float64) (i0 int) {
 		if i == k0-1 {
 			copy(row, r.at(r.up, i))
 		} else {
-			f64.FlushMul(row, r.at(r.up, i), r.at(r.alpha, i+1))
+			f64.Ops.FlushMul(row, r.at(r.up, i), r.at(r.alpha, i+1))
 		}
 		if vanish(row, bound) {
 			return i + 1

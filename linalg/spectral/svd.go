@@ -41,7 +41,7 @@ func (d *SVD) NuclearNorm(a *linalg.Dense) float64 {
 		return 0
 	}
 	d.work = f64.Grow(d.work, 3*len(t.s))
-	return math.Ldexp(f64.PoleSum(d.a2, d.b2, t.s, t.w, d.work), d.bi.exp)
+	return math.Ldexp(f64.Ops.PoleSum(d.a2, d.b2, t.s, t.w, d.work), d.bi.exp)
 }
 
 // prepare scales the bidiagonal matrix to norm at most 1, accounted for in bi.exp, sets a2 and b2

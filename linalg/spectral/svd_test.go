@@ -109,7 +109,7 @@ func checkBidiag(t *testing.T, a *linalg.Dense) {
 }
 
 func TestBidiag(t *testing.T) {
-	for _, nb := range []int{1, 3, f64.Columns()} {
+	for _, nb := range []int{1, 3, f64.Ops.Columns()} {
 		restore := setDuringTest(&reflectors, func() int { return nb })
 		rng := testutil.RNG(t)
 		for _, s := range [][2]int{{0, 0}, {1, 1}, {2, 2}, {3, 3}, {9, 9}, {18, 18}, {33, 33}, {1, 5}, {5, 1}, {4, 7}, {7, 4}, {12, 30}, {0, 3}, {3, 0}} {

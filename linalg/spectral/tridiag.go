@@ -17,7 +17,7 @@ import (
 // entries of at most 1 first, so that nothing overflows.
 //
 // Every column costs one pass over what remains of the lower triangle: the rank-two update of the
-// last step and the matrix-vector product of this one are done together (f64.SymPass). 4n³/3
+// last step and the matrix-vector product of this one are done together (f64.Ops.SymPass). 4n³/3
 // operations; the computed T and the product Q of exact reflectors satisfy ‖A + E − Q·T·Qᵀ‖ = 0,
 // ‖E‖_F ≤ c·n·u·‖A‖_F (Higham, Accuracy and Stability of Numerical Algorithms, 2002, section 19.3).
 type tridiag struct {
@@ -56,17 +56,17 @@ func (t *tridiag) reduce(a *linalg.Sym) error {
 		r := q[k*n : k*n+k]
 		vk, wk := v[k], w[k]
 		t.d[k] = q[k*n+k] - 2*vk*wk
-		f64.Axpy(r, -vk, w[:k])
-		f64.Axpy(r, -wk, v[:k])
+		f64.Ops.Axpy(r, -vk, w[:k])
+		f64.Ops.Axpy(r, -wk, v[:k])
 		var tau float64
 		t.e[k-1], tau = reflector(r, k-1)
 		t.tau[k] = tau
 		copy(x, r)
-		f64.SymPass(k, q, n, v, w, x, p)
+		f64.Ops.SymPass(k, q, n, v, w, x, p)
 		// A − tau·(v·pᵀ + p·vᵀ) + tau²·(vᵀp)·v·vᵀ = A − v·wᵀ − w·vᵀ.
-		g := 0.5 * tau * tau * f64.Dot(x[:k], p)
-		f64.Scale(p[:k], tau)
-		f64.Axpy(p[:k], -g, x[:k])
+		g := 0.5 * tau * tau * f64.Ops.Dot(x[:k], p)
+		f64.Ops.Scale(p[:k], tau)
+		f64.Ops.Axpy(p[:k], -g, x[:k])
 		v, w, x, p = x, p, v, w
 	}
 	t.d[0] = q[0] // the last reflector, of one entry, is the identity
@@ -117,7 +117,7 @@ func entries(s *linalg.Sym) []float64 {
 // scaleExp returns the exponent of the power of two that bounds the entries of
 // a, 0 for a zero matrix, and whether all entries are finite.
 func scaleExp(a []float64) (exp int, finite bool) {
-	m := f64.Magnitude(a)
+	m := f64.Ops.Magnitude(a)
 	_, exp = math.Frexp(m)
 	return exp, m <= math.MaxFloat64
 }

@@ -139,5 +139,5 @@ func (t *tile) carry(cols *linalg.Dense, at *located) {
 	for j := range at.len() {
 		at.applyTo(t.row[j*n:][:n], cols, j)
 	}
-	f64.Transpose(at.len(), n, t.at, block, t.row, n)
+	f64.Ops.Transpose(at.len(), n, t.at, block, t.row, n)
 }

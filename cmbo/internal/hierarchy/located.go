@@ -71,7 +71,7 @@ func (s *located) applyTo(dst []float64, c *linalg.Dense, i int) {
 	clear(dst)
 	idx, w := s.idx[i], s.w[i]
 	for ; len(idx) >= 4; idx, w = idx[4:], w[4:] {
-		f64.Axpy4(dst, w[0], w[1], w[2], w[3], c.Row(idx[0]), c.Row(idx[1]), c.Row(idx[2]), c.Row(idx[3]))
+		f64.Ops.Axpy4(dst, w[0], w[1], w[2], w[3], c.Row(idx[0]), c.Row(idx[1]), c.Row(idx[2]), c.Row(idx[3]))
 	}
 	for a, r := range idx {
 		linalg.Axpy(dst, w[a], c.Row(r))

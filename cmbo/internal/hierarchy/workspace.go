@@ -53,7 +53,7 @@ func (p *posterior) add(row []float64) {
 	lower, yt, u, v := p.by.chol.Lower().Row(k), p.by.yt[k], p.by.u[k], p.by.v[k]
 	i := 0
 	for ; i+4 <= k; i += 4 {
-		f64.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
+		f64.Ops.Axpy4(row, -lower[i], -lower[i+1], -lower[i+2], -lower[i+3], p.w[i], p.w[i+1], p.w[i+2], p.w[i+3])
 	}
 	for ; i < k; i++ {
 		linalg.Axpy(row, -lower[i], p.w[i])

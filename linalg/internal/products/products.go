@@ -37,28 +37,29 @@ func ParallelRows(workers, n, grain int, f func(lo, hi int)) {
 	}
 }
 
-// Gemm is f64.Gemm with the rows of C shared between goroutines where that pays, cut where f64.Gemm allows it.
+// Gemm is that of f64 with the rows of C shared between goroutines where that pays, cut where f64 allows it.
 func Gemm(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
-	gemmWith(f64.Gemm, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+	gemmWith(f64.Table.Gemm, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
-// gemmWith is Gemm for f64.Gemm or f64.GemmSet as the product.
-func gemmWith(product func(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int),
+// gemmWith is Gemm for f64.Table.Gemm or f64.Table.GemmSet as the product.
+func gemmWith(product func(t f64.Table, m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int,
+	c []float64, ldc int),
 	m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
 	w := Workers(2*float64(m)*float64(n)*float64(k), m/16)
 	if w == 1 {
-		product(m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+		product(f64.Ops, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 		return
 	}
 	grain := (m/w + 16) &^ 15
 	ParallelRows(w, m, grain, func(lo, hi int) {
-		product(hi-lo, n, k, alpha, a[lo*ars:], ars, acs, b, brs, bcs, c[lo*ldc:], ldc)
+		product(f64.Ops, hi-lo, n, k, alpha, a[lo*ars:], ars, acs, b, brs, bcs, c[lo*ldc:], ldc)
 	})
 }
 
 // GemmSet is Gemm for a C that is zero, whatever it is.
 func GemmSet(m, n, k int, alpha float64, a []float64, ars, acs int, b []float64, brs, bcs int, c []float64, ldc int) {
-	gemmWith(f64.GemmSet, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
+	gemmWith(f64.Table.GemmSet, m, n, k, alpha, a, ars, acs, b, brs, bcs, c, ldc)
 }
 
 // SymLower adds alpha·A·B to the lower triangle of the n×n matrix C, where A·B is symmetric with
@@ -67,11 +68,11 @@ func SymLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, b
 	if k == 0 {
 		return
 	}
-	rows := f64.Rows()
+	rows := f64.Ops.Rows()
 	if n <= symLeaf {
 		for i := 0; i < n; i += rows {
 			mb := min(rows, n-i)
-			f64.Gemm(mb, i+mb, k, alpha, a[i*ars:], ars, acs, b, brs, bcs, c[i*ldc:], ldc)
+			f64.Ops.Gemm(mb, i+mb, k, alpha, a[i*ars:], ars, acs, b, brs, bcs, c[i*ldc:], ldc)
 		}
 		return
 	}
@@ -91,7 +92,7 @@ func SymLower(n, k int, alpha float64, a []float64, ars, acs int, b []float64, b
 	Gemm(n-h, h, k, alpha, a[h*ars:], ars, acs, b, brs, bcs, c[h*ldc:], ldc)
 }
 
-// symLeaf is the size up to which SymLower works in strips of f64.Rows rows.
+// symLeaf is the size up to which SymLower works in strips of f64.Ops.Rows rows.
 var symLeaf = 16
 
 // scratches keeps temporary matrices of operations that have no receiver to keep them in.
@@ -108,13 +109,13 @@ func Scratch(n int) *[]float64 {
 func Release(s *[]float64) { scratches.Put(s) }
 
 // Mirror copies the lower triangle of an n×n matrix onto the upper one: strips of rows as far as
-// their first diagonal entry by f64.Transpose, then the triangle that is left of each.
+// their first diagonal entry by f64.Ops.Transpose, then the triangle that is left of each.
 func Mirror(n int, a []float64, lda int) {
 	const nb = 8
 	for i0 := 0; i0 < n; i0 += nb {
 		i1 := min(i0+nb, n)
 		if i0 > 0 {
-			f64.Transpose(i1-i0, i0, a[i0:], lda, a[i0*lda:], lda)
+			f64.Ops.Transpose(i1-i0, i0, a[i0:], lda, a[i0*lda:], lda)
 		}
 		for i := i0 + 1; i < i1; i++ {
 			for j, v := range a[i*lda+i0 : i*lda+i] {
