@@ -45,8 +45,7 @@ func (b belief) moments() (mean, sd float64) {
 
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
-// exp returns the value of which v is the logarithm, which is neither 0 nor infinite however far
-// a model reaches.
+// exp returns the value of which v is the logarithm, which is neither 0 nor infinite however far a model reaches.
 func exp(v float64) float64 { return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64)) }
 
 func (b belief) quantiles() Quantiles {

@@ -60,11 +60,10 @@
 //
 // # Cost
 //
-// With K tasks of n observations, I index points, t observations of the run and N candidates, the hierarchical prior
-// takes O(K (n³ + n I) + I³) for each of 16 steps of EM. An Ask takes O(h t N) on a list and O(h t² N) at new
-// candidates for the h hypotheses that matter: three as a rule, of which two transfer and one does not. There are two
-// more that transfer where descriptors of the tasks say something of the target, and one more that does not where a
-// third of the past's variance or more is noise. Of these there are up to four times as many where points were measured
-// again, so that noise may be larger than the past's. Without a list, what a run without a past takes the target for is
-// one more from the fifth value on.
+// With K tasks of n observations, I index points, t observations of the run and N candidates, the hierarchical prior takes
+// O(K (n³ + n I) + I³) for each of 16 steps of EM. An Ask takes O(h t N) on a list and O(h t² N) at new candidates for the h
+// hypotheses that matter: three as a rule, of which two transfer and one does not. There are two more that transfer where
+// descriptors of the tasks say something of the target, and one more that does not where a third of the past's variance or
+// more is noise. Of these there are up to four times as many where points were measured again, so that noise may be larger
+// than the past's. Without a list, what a run without a past takes the target for is one more from the fifth value on.
 package cmbo

@@ -32,8 +32,7 @@ type Forecast struct {
 }
 
 // Z returns how many standard deviations, of objective and noise together, the value lies above the mean. With
-// [WithPositiveValues] value, mean and deviation are those of the logarithm. A deviation of 0 gives ±Inf, or 0 at the
-// mean.
+// [WithPositiveValues] value, mean and deviation are those of the logarithm. A deviation of 0 gives ±Inf, or 0 at the mean.
 func (f Forecast) Z() float64 {
 	y, mean, sd := f.normal()
 	if y == mean {

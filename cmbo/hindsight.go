@@ -18,9 +18,8 @@ type hindsight struct {
 	promises []promise
 }
 
-// relive takes *past, nil before the first time, through the events that it has not seen. It calls see for each that
-// told a value, with its point and the outputs of the whole evaluation, and with the log before it. The caller holds
-// the model.
+// relive takes *past, nil before the first time, through the events that it has not seen. It calls see for each that told a
+// value, with its point and the outputs of the whole evaluation, and with the log before it. The caller holds the model.
 func (o *draft) relive(past **hindsight, see func(past *hindsight, before *draft, e runlog.Event) error) (*hindsight, error) {
 	if *past == nil {
 		m, err := o.config.model(o.space, o.points != nil, false)

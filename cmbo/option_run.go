@@ -85,13 +85,12 @@ func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }
 
-// WithCandidateCounts sets how many candidates of a parameter space each Ask scores: sobol points spread over the
-// space and local ones around the best point told. The default is 300 and 160. A local point differs from the best
-// in half of the numbers and in about one of the choices, among which numbers of two or three values count. A
-// sixteenth of either kind is new at each Ask; all local ones are new where another point has become the best. With
-// [EI] and the library's models half as many as local ones more, 7/4 times as many with a limit and no past, are drawn
-// nearer and nearer to the best candidate; fewer than 16 local ones leave that out. Finite spaces, and discrete ones of up
-// to 2,000 points, score all their points.
+// WithCandidateCounts sets how many candidates of a parameter space each Ask scores: sobol points spread over the space and
+// local ones around the best point told. The default is 300 and 160. A local point differs from the best in half of the
+// numbers and in about one of the choices, among which numbers of two or three values count. A sixteenth of either kind is
+// new at each Ask; all local ones are new where another point has become the best. With [EI] and the library's models half
+// as many as local ones more, 7/4 times as many with a limit and no past, are drawn nearer and nearer to the best candidate;
+// fewer than 16 local ones leave that out. Finite spaces, and discrete ones of up to 2,000 points, score all their points.
 func WithCandidateCounts(sobol, local int) Option {
 	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
 		c.sobol, c.local = sobol, local

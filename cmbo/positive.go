@@ -39,8 +39,7 @@ func (c *runConfig) checkValue(y float64) error {
 	return cmp.Or(space.CheckValue(y), c.checkPositive(y))
 }
 
-// worth returns, in the user's units, what an improvement on y is worth that the model sees
-// as gain.
+// worth returns, in the user's units, what an improvement on y is worth that the model sees as gain.
 func (c *runConfig) worth(y, gain float64) float64 {
 	if !c.positive {
 		return gain

@@ -193,8 +193,7 @@ func openSnapshot(b []byte) (*snapshotState, error) {
 	return s, nil
 }
 
-// sameRun reports how a run that is stored differs from s, one that begins, in its
-// space and options.
+// sameRun reports how a run that is stored differs from s, one that begins, in its space and options.
 func (s *snapshotState) sameRun(stored *snapshotState) error {
 	if d := runlog.Difference(stored.Space, s.Space); d != "" {
 		return fmt.Errorf("%w: the stored run was begun with %s", ErrSpace, d)

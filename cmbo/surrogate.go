@@ -21,9 +21,8 @@ type Surrogate interface {
 	// Fit replaces what the surrogate knows of the run. It may keep d's slices until the next Fit
 	// but must not change them. An error leaves the surrogate unusable until the next Fit succeeds.
 	Fit(ctx context.Context, d Data) error
-	// Predict writes the mean and the standard deviation of the noise-free objective, in the scaled
-	// units of Data.Y, at the rows of x, points in the unit cube. Points of d.Pending count as
-	// evaluated with the predicted mean as the value.
+	// Predict writes the mean and the standard deviation of the noise-free objective, in the scaled units of Data.Y, at the
+	// rows of x, points in the unit cube. Points of d.Pending count as evaluated with the predicted mean as the value.
 	Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error
 }
 

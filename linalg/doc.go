@@ -12,24 +12,21 @@
 // x). It takes the size it needs and keeps its memory: a loop that uses the same one again does not
 // allocate. Zero values are ready to be destinations, and decompositions such as [Cholesky].
 //
-// Trans in a name transposes the operand that follows, or the second one if it comes
-// last: MulTrans is a·bᵀ, TransMul is aᵀ·b. Lower and Upper stand for a lower triangular L
-// and for Lᵀ: SolveUpperTo solves with Lᵀ, MulUpper multiplies by it.
+// Trans in a name transposes the operand that follows, or the second one if it comes last: MulTrans is a·bᵀ, TransMul is
+// aᵀ·b. Lower and Upper stand for a lower triangular L and for Lᵀ: SolveUpperTo solves with Lᵀ, MulUpper multiplies by it.
 //
 // # Aliasing
 //
-// An element-wise operation may write onto its operand. A product may not: it
-// panics if it finds that its destination shares entries with an operand. Decompositions
-// copy their argument first, and dst may be b in every solve. Nothing retains an
+// An element-wise operation may write onto its operand. A product may not: it panics if it finds that its destination shares
+// entries with an operand. Decompositions copy their argument first, and dst may be b in every solve. Nothing retains an
 // argument, but NewDense and NewSym, which use the slice they are given.
 //
 // # Errors
 //
-// A shape that does not fit is a mistake in the program: it panics with the
-// operation and the sizes, "linalg: Mul: 3×4 by 5×2". What data can cause is an
-// error, [NotPositiveDefiniteError]. After an error the destination is unspecified, the
-// receiver usable. Nothing is repaired in silence: FactorizeJitter returns what it added.
-// No operation skips work because a factor is zero: 0·NaN is NaN.
+// A shape that does not fit is a mistake in the program: it panics with the operation and the sizes, "linalg: Mul: 3×4 by
+// 5×2". What data can cause is an error, [NotPositiveDefiniteError]. After an error the destination is unspecified, the
+// receiver usable. Nothing is repaired in silence: FactorizeJitter returns what it added. No operation skips work because a
+// factor is zero: 0·NaN is NaN.
 //
 // # Accuracy, cost, reproducibility
 //

@@ -10,9 +10,8 @@
 //	EI{Best}      log EI, continued by another increasing function below −1e200
 //	PI{Target}    z = (mean − Target)/sd
 //
-// Scores of one Func value are comparable with each other, and with nothing else.
-// Two points whose acquisition differs by less than the rounding of the score may
-// tie; the order is never wrong by more than that rounding.
+// Scores of one Func value are comparable with each other, and with nothing else. Two points whose acquisition differs by
+// less than the rounding of the score may tie; the order is never wrong by more than that rounding.
 //
 // [ExpectedImprovement] and [LogExpectedImprovement] return the quantity itself; the
 // probability of improvement is Φ of its score.

@@ -10,11 +10,10 @@
 //
 // # Method
 //
-// Stage 1. Each task's values are brought to zero mean and unit variance ([cmbo.YPolicy]) and get two Gaussian
-// processes with zero mean, whose hyperparameters have the highest posterior density: one for clustering, with the
-// product of the Matérn-3/2 and Matérn-1/2 shapes, one for the prototypes, with Matérn-3/2. The posteriors on a
-// finite set of points, Gaussian vectors, are grouped by k-means in the 2-Wasserstein distance or the Jeffreys
-// divergence.
+// Stage 1. Each task's values are brought to zero mean and unit variance ([cmbo.YPolicy]) and get two Gaussian processes
+// with zero mean, whose hyperparameters have the highest posterior density: one for clustering, with the product of the
+// Matérn-3/2 and Matérn-1/2 shapes, one for the prototypes, with Matérn-3/2. The posteriors on a finite set of points,
+// Gaussian vectors, are grouped by k-means in the 2-Wasserstein distance or the Jeffreys divergence.
 //
 // Stage 2. Each cluster gets a prototype, a Gaussian process N(μ_i, k_i): the arithmetic mean of its members, or
 // their Wasserstein barycentre.

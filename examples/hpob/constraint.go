@@ -13,8 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
-// A constraint is a limit on an output, such as etime<=5, or etime<=30%: then it is that
-// quantile of the task's own values.
+// A constraint is a limit on an output, such as etime<=5, or etime<=30%: then it is that quantile of the task's own values.
 type constraint struct {
 	text, output string
 	least        bool // the limit is a lower one

@@ -33,8 +33,7 @@ func (h histories) formatOf(path string) string {
 	return cmp.Or(h.format, ends[strings.ToLower(filepath.Ext(path))], "hpob")
 }
 
-// open reads the tables: of files in HPO-B's format all spaces unless one is
-// named, of histories one table of all files.
+// open reads the tables: of files in HPO-B's format all spaces unless one is named, of histories one table of all files.
 func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
 	own := 0
 	for _, path := range o.data {

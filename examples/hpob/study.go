@@ -250,9 +250,8 @@ func (p *proposer) next(ctx context.Context) (trial cmbo.Trial, more bool, err e
 	return trial, true, nil
 }
 
-// play plays every way so many times, as many at a time as -workers says, and tells how far
-// it is. Run i leaves out the task i modulo the number of targets, one way after the other: those
-// that are shown the same past share what is learned of it.
+// play plays every way so many times, as many at a time as -workers says, and tells how far it is. Run i leaves out the task
+// i modulo the number of targets, one way after the other: those that are shown the same past share what is learned of it.
 func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs int,
 	one func(s *study, w W, run int) (R, error)) ([][]R, error) {
 	for _, t := range s.tasks[:s.targets()] {

@@ -135,8 +135,7 @@ func (c *classifier) accuracy(f *folded, cfg config) (float64, error) {
 	return float64(right) / float64(len(f.y)), nil
 }
 
-// fillGram computes the kernel matrix of all points, intercept included, and
-// returns its scale before that was added.
+// fillGram computes the kernel matrix of all points, intercept included, and returns its scale before that was added.
 func (c *classifier) fillGram(f *folded, cfg config) (scale float64, err error) {
 	w := 1 / cfg.width
 	var value func(dot, dist, city float64) float64

@@ -95,8 +95,7 @@ func (r recipe) generate(seed uint64) *dataset {
 	return d
 }
 
-// point draws a noise-free point, of the wanted class where the family lets
-// one choose, and returns its class.
+// point draws a noise-free point, of the wanted class where the family lets one choose, and returns its class.
 func (r recipe) point(g *rand.Rand, class int, centres [][2]float64) (a, b float64, _ int) {
 	switch r.family {
 	case "moons": // two half circles, one inside the other's opening

@@ -1,16 +1,14 @@
 // Quickstart tunes a real classifier on new data sets, with and without experience from past ones.
 //
-// It makes two dozen small data sets, records how a kernel classifier did on each with some random
-// hyper-parameters, and learns a prior from these records. Then it tunes the classifier on data
-// sets it has not seen, with random search, with a plain Gaussian process, with the paper's default
-// variant and with what the library does without options, and writes a report with charts to one HTML
-// file. Everything is computed in the process; nothing is downloaded.
+// It makes two dozen small data sets, records how a kernel classifier did on each with some random hyper-parameters, and
+// learns a prior from these records. Then it tunes the classifier on data sets it has not seen, with random search, with a
+// plain Gaussian process, with the paper's default variant and with what the library does without options, and writes a
+// report with charts to one HTML file. Everything is computed in the process; nothing is downloaded.
 //
 //	go run ./examples/quickstart [flags]
 //
-// The files in reading order: tune.go is what a program does that uses the library, past.go what it
-// does once before; classifier.go and datasets.go are the work to be tuned; study.go compares;
-// report.go shows.
+// The files in reading order: tune.go is what a program does that uses the library, past.go what it does once before;
+// classifier.go and datasets.go are the work to be tuned; study.go compares; report.go shows.
 package main
 
 import (

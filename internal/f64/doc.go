@@ -7,10 +7,9 @@
 // indirect call. Operations with a single caller are here because a table can replace them, and so are the sizes of blocks that
 // a table prefers.
 //
-// Matrices are slices with strides. A slice too short for the sizes passed with it panics,
-// without saying more than the runtime does, for linalg has checked shapes before. Slices
-// written to must not overlap any other argument unless the operation says so. No operation
-// skips work because a factor is zero, so a NaN or an infinity goes where the formula sends
+// Matrices are slices with strides. A slice too short for the sizes passed with it panics, without saying more than the
+// runtime does, for linalg has checked shapes before. Slices written to must not overlap any other argument unless the
+// operation says so. No operation skips work because a factor is zero, so a NaN or an infinity goes where the formula sends
 // it. No operation starts goroutines.
 //
 // For a given table every result is a function of the arguments alone, bit for

@@ -1,9 +1,8 @@
 // Package plot draws charts as SVG and writes self-contained HTML pages around them, with nothing
 // but strings: no fonts, scripts or files are needed to make or to read them.
 //
-// Series of the same name in one figure share a look and a legend entry. There are
-// 32 looks: eight colours told apart in the common forms of colour blindness, each
-// with its own marker, in four dash patterns.
+// Series of the same name in one figure share a look and a legend entry. There are 32 looks: eight colours told apart in the
+// common forms of colour blindness, each with its own marker, in four dash patterns.
 //
 // Every colour comes from a style sheet that follows the reader's light or dark theme and is light
 // on paper. Fonts are not measured but estimated from a table of widths, generously, so text does

@@ -1,6 +1,5 @@
-// Package special holds the scalar functions that probabilities need and package math lacks: the
-// normal distribution to full precision in both tails, its expected excess (the kernel of expected
-// improvement) and two logarithms that would cancel.
+// Package special holds the scalar functions that probabilities need and package math lacks: the normal distribution to full
+// precision in both tails, its expected excess (the kernel of expected improvement) and two logarithms that would cancel.
 //
 // φ and Φ are the density and the distribution function of the standard normal law, and for x ≥ 0
 //

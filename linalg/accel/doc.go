@@ -14,28 +14,25 @@
 //
 // # What is guaranteed
 //
-// On one tier every result is a function of the arguments, bit for bit: machines
-// with the same tier agree, on any number of goroutines. What the loops promise
-// of products and solves in parts holds for the kernels too.
+// On one tier every result is a function of the arguments, bit for bit: machines with the same tier agree, on any number of
+// goroutines. What the loops promise of products and solves in parts holds for the kernels too.
 //
-// Tiers differ from each other and from the loops in last digits: they fuse multiplications and
-// additions and sum in another order. They have the bounds of the loops, γ_k = k·u/(1 − k·u), u =
-// 2⁻⁵³: γ_k·Σ|terms| for a sum of k products, |b − L·x| ≤ γ_{n+2}·|L|·|x| for solves, |A − L·Lᵀ| ≤
-// γ_{n+2}·|L|·|Lᵀ| for factors. Exponentials are within 0.9 units in the last place, 0.95 where the
-// result is denormal, with the special cases of math.Exp. Sums over poles have a relative error of
-// a few units for each row.
+// Tiers differ from each other and from the loops in last digits: they fuse multiplications and additions and sum in another
+// order. They have the bounds of the loops, γ_k = k·u/(1 − k·u), u = 2⁻⁵³: γ_k·Σ|terms| for a sum of k products, |b − L·x| ≤
+// γ_{n+2}·|L|·|x| for solves, |A − L·Lᵀ| ≤ γ_{n+2}·|L|·|Lᵀ| for factors. Exponentials are within 0.9 units in the last
+// place, 0.95 where the result is denormal, with the special cases of math.Exp. Sums over poles have a relative error of a
+// few units for each row.
 //
 // Infinities and NaNs go where the formulas send them; in triangular solves, if neither the
 // reciprocals of the diagonal nor their products with the row overflow. Denormal numbers are kept.
 //
 // # Kernels
 //
-// The assembly is written by the program in the directory gen, one description
-// for both tiers: go run -C gen . .. makes it anew. Every kernel says in its comment which
-// registers it uses, how it cuts its work into vectors, and why it touches nothing outside
-// its slices. The Go functions that call them check lengths first. The tests compare every
-// kernel of every tier that the machine has with its definition, on memory that ends at
-// pages which cannot be touched. Rates and times on the machine at hand:
+// The assembly is written by the program in the directory gen, one description for both tiers: go run -C gen . .. makes it
+// anew. Every kernel says in its comment which registers it uses, how it cuts its work into vectors, and why it touches
+// nothing outside its slices. The Go functions that call them check lengths first. The tests compare every kernel of every
+// tier that the machine has with its definition, on memory that ends at pages which cannot be touched. Rates and times on
+// the machine at hand:
 //
 //	go test -run 'Report|Stages|Small' -report ./linalg/accel/
 //	go test -run '^$' -bench . ./linalg/accel/

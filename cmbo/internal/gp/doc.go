@@ -1,8 +1,7 @@
-// Package gp holds Gaussian processes that are known by their moments. One type, [Process], is
-// prior, posterior and prediction: a prior without observations, a posterior with them, and itself
-// the prior of further conditioning. What it needs of the prior it is made from is a [Function]:
-// means, variances and covariances at any points, which a kernel gives ([FromKernel]), or a sum
-// over past tasks, or numbers on a grid.
+// Package gp holds Gaussian processes that are known by their moments. One type, [Process], is prior, posterior and
+// prediction: a prior without observations, a posterior with them, and itself the prior of further conditioning. What it
+// needs of the prior it is made from is a [Function]: means, variances and covariances at any points, which a kernel gives
+// ([FromKernel]), or a sum over past tasks, or numbers on a grid.
 //
 // [Conditioned] is the part that sees no points: a factor that grows by rows and the updates of
 // moments by it. A model that keeps covariances as numbers works with it directly.
