@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -200,13 +201,10 @@ func exps(logs []float64) []float64 {
 }
 
 // open returns what the trials that are open are expected to cost.
-func (r *costRequirement) open(ctx context.Context, o *draft, f *outputFit) (sum float64, err error) {
+func (r *costRequirement) open(ctx context.Context, o *draft, f *outputFit) (float64, error) {
 	logs := make([]float64, len(o.h.Pending()))
-	err = r.model.logCost(ctx, logs, o.h.EncodedPending(), f)
-	for _, c := range exps(logs) {
-		sum += c
-	}
-	return sum, err
+	err := r.model.logCost(ctx, logs, o.h.EncodedPending(), f)
+	return stat.Sum(exps(logs)), err
 }
 
 // logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a log-normal cost with the mean

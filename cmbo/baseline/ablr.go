@@ -133,11 +133,7 @@ func (o *ablrObjective) eval(ctx context.Context, theta, grad []float64) float64
 		return math.NaN()
 	}
 	o.net.backward(&o.pass, theta, grad[:k], &o.grad)
-	var sum float64
-	for _, l := range o.loss {
-		sum += l
-	}
-	return sum
+	return stat.Sum(o.loss)
 }
 
 // linearEvidence returns −ln N(y; 0, K), K = Φ·Φᵀ/α + Λ⁻¹, Λ holding β or the inverse of a value's own noise variance, and

@@ -137,7 +137,7 @@ func (r *hierarchyRun) Fit(ctx context.Context, d cmbo.Data) error {
 			r.active, r.p = append(r.active, alive[i]), append(r.p, w)
 		}
 	}
-	normalise(r.p)
+	stat.Normalise(r.p)
 	r.has = true
 	return nil
 }

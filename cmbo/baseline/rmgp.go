@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -127,7 +128,7 @@ func expWeights(w, sum []float64) {
 	for i, v := range sum {
 		w[i] = math.Exp(smallest - v)
 	}
-	normalise(w)
+	stat.Normalise(w)
 }
 
 // learnRMGPUCB learns RM-GP-UCB, a_t(x) = ν_t·Σ_i w_i·(μ_i(x) + τ·s_i(x)) + (1 − ν_t)·(μ(x) + β_t·s(x)),

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -41,19 +42,8 @@ func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float
 			w[i] = max(0, tstWeight*(1-t*t))
 		}
 	}
-	normalise(w)
+	stat.Normalise(w)
 	return w, nil
-}
-
-// normalise divides weights by their sum.
-func normalise(w []float64) {
-	var sum float64
-	for _, v := range w {
-		sum += v
-	}
-	for i := range w {
-		w[i] /= sum
-	}
 }
 
 // discordance returns the fraction of ordered pairs that a and b, at least two entries each, rank differently.

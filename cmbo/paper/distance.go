@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // weigh returns the weights for d, which are not negative and add up to 1: by the
@@ -109,14 +110,10 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 func distanceWeights(d []float64) []float64 {
 	top := max(maxFinite(d), math.SmallestNonzeroFloat64)
 	w := make([]float64, len(d))
-	var sum float64
 	for i, v := range d {
 		w[i] = math.Exp(1 - min(v/top, 1))
-		sum += w[i]
 	}
-	for i := range w {
-		w[i] /= sum
-	}
+	stat.Normalise(w)
 	return w
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -354,11 +355,7 @@ func (c *checker) restored(t told) error {
 func (c *checker) masses(t told) error {
 	whole := func(sum float64) bool { return math.Abs(sum-1) <= 1e-9 }
 	if w, ok := t.s.(cmbo.Weigher); ok {
-		sum := 0.0
-		for _, v := range w.Weights() {
-			sum += v
-		}
-		if len(w.Weights()) > 0 && !whole(sum) {
+		if sum := stat.Sum(w.Weights()); len(w.Weights()) > 0 && !whole(sum) {
 			return fmt.Errorf("weights add up to %v", sum)
 		}
 	}

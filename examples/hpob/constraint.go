@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A constraint is a limit on an output, such as etime<=5, or etime<=30%: then it is that quantile of the task's own values.
@@ -88,11 +89,8 @@ func (t *problem) restrict(cs []constraint, minimize bool) bool {
 // lacks the output in some row, or has not two different values.
 func (t *problem) price(output string, minimize bool) bool {
 	t.cost = t.Outputs[output]
-	var sum float64
-	for _, c := range t.cost {
-		sum += c // NaN where it is missing
-	}
-	if !(sum > 0) {
+	sum := stat.Sum(t.cost)
+	if !(sum > 0) { // or NaN where a cost is missing
 		return false
 	}
 	t.budget *= sum / float64(len(t.cost))

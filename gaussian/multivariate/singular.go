@@ -4,6 +4,7 @@ import (
 	"math"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/gocmbo/cmbo/linalg/spectral"
 )
@@ -89,10 +90,7 @@ func (w *Workspace) singularFidelity(a, b *Normal) (float64, error) {
 	if err := w.svd.SingularValues(w.vec, &w.cross); err != nil {
 		return 0, err
 	}
-	var f float64
-	for _, s := range w.vec[:n-small] {
-		f += s
-	}
+	f := stat.Sum(w.vec[:n-small])
 	// Rows of resid: U; rows of polar: S_b·U.
 	w.eigen.VectorsTo(&w.polar)
 	linalg.MulLower(&w.cross, a.lower, &w.polar)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -73,16 +74,12 @@ func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []flo
 	// Scaled by the largest, the weights cannot overflow their sum.
 	var active []*Normal
 	var w []float64
-	var sum float64
 	for i, v := range weights {
 		if v /= largest; v > 0 {
 			active, w = append(active, ps[i]), append(w, v)
-			sum += v
 		}
 	}
-	for i := range w {
-		w[i] /= sum
-	}
+	stat.Normalise(w)
 	return active, w, nil
 }
 

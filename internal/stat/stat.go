@@ -29,6 +29,22 @@ func Order(n int, compare func(i, j int) int) []int {
 	return order
 }
 
+// Sum returns the sum of v.
+func Sum[T int | int64 | float64](v []T) (sum T) {
+	for _, x := range v {
+		sum += x
+	}
+	return sum
+}
+
+// Normalise divides w by its sum.
+func Normalise(w []float64) {
+	sum := Sum(w)
+	for i := range w {
+		w[i] /= sum
+	}
+}
+
 // MeanVariance returns the mean and the population variance of v, 0 for none.
 func MeanVariance(v []float64) (mean, variance float64) {
 	for _, x := range v {

@@ -23,6 +23,19 @@ func TestOrder(t *testing.T) {
 	assert.Empty(t, Order(0, nil))
 }
 
+func TestSum(t *testing.T) {
+	assert.Equal(t, 9, Sum([]int{3, 4, 2}))
+	assert.Equal(t, 0.0, Sum([]float64{1e16, 1, -1e16}), "from the first to the last")
+	assert.Zero(t, Sum[int64](nil))
+}
+
+func TestNormalise(t *testing.T) {
+	w := []float64{1, 0, 3}
+	Normalise(w)
+	assert.Equal(t, []float64{0.25, 0, 0.75}, w)
+	Normalise(nil)
+}
+
 func TestMeanVariance(t *testing.T) {
 	for _, c := range []struct {
 		v              []float64

@@ -95,11 +95,7 @@ func area(curve []float64) float64 {
 	if len(curve) > 1 {
 		curve = curve[1:]
 	}
-	var sum float64
-	for _, v := range curve {
-		sum += v
-	}
-	return sum / float64(len(curve))
+	return stat.Sum(curve) / float64(len(curve))
 }
 
 // lateFrom is the query from which the late part of a regret curve is counted.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -79,7 +80,7 @@ func (g *grid) concentrate(c *carried) (*carried, error) {
 		for a, q := range c.idx[i] {
 			white.Row(i)[q] = c.w[i][a]
 		}
-		r[i] = c.z[i] - mean*(1-sum(c.w[i]))
+		r[i] = c.z[i] - mean*(1-stat.Sum(c.w[i]))
 	}
 	chol.SolveLowerTo(white, white)
 	chol.SolveLowerVecTo(r, r)
@@ -102,7 +103,7 @@ func (g *grid) concentrate(c *carried) (*carried, error) {
 	for i := range all {
 		all[i] = i
 		out.idx[i], out.w[i] = all[i:], upper.Row(i)[i:]
-		y[i] += mean * (1 - sum(out.w[i])) // which condition takes off
+		y[i] += mean * (1 - stat.Sum(out.w[i])) // which condition takes off
 	}
 	return out, nil
 }
@@ -135,7 +136,7 @@ func (e *estep) condition(c *carried, m Moments, mean float64) (float64, error) 
 		for j := range i + 1 {
 			row[j] = c.carry(j, p) + rest[j]
 		}
-		e.resid[i] = c.z[i] - mean - (c.carry(i, m.Mean) - mean*sum(c.w[i]))
+		e.resid[i] = c.z[i] - mean - (c.carry(i, m.Mean) - mean*stat.Sum(c.w[i]))
 	}
 	e.a.Mirror()
 	if _, err := e.chol.FactorizeJitter(&e.a, gaussian.MaxJitter); err != nil {
@@ -422,14 +423,6 @@ func resize[T any](s []T, n int) []T {
 		return make([]T, n, n+n/4)
 	}
 	return s[:n]
-}
-
-func sum(v []float64) float64 {
-	var s float64
-	for _, x := range v {
-		s += x
-	}
-	return s
 }
 
 // leastNoise is the least noise variance that is learned and that EM conditions on, in units of the

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -361,14 +362,11 @@ func (r *Run) weigh(ctx context.Context) error {
 
 // massesOf returns masses that add up to 1 by their logarithms, which may have any number in common.
 func massesOf(logs []float64) []float64 {
-	masses, top, total := make([]float64, len(logs)), slices.Max(logs), 0.0
+	masses, top := make([]float64, len(logs)), slices.Max(logs)
 	for i, l := range logs {
 		masses[i] = math.Exp(l - top)
-		total += masses[i]
 	}
-	for i := range masses {
-		masses[i] /= total
-	}
+	stat.Normalise(masses)
 	return masses
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -208,7 +209,7 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 		var next *linalg.Sym
 		var name string
 		var at [2]float64
-		least := sum(best) - relationStep*float64(n)
+		least := stat.Sum(best) - relationStep*float64(n)
 		for _, candidate := range names {
 			if slices.Contains(r.Names, candidate) {
 				continue
@@ -219,8 +220,8 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 				}
 				k := r.gram(base, candidate, length)
 				for _, rho := range relationRhos {
-					if scores := leftOut(k, rho, &squares, scale); sum(scores) < least {
-						best, least, next, name, at = scores, sum(scores), k, candidate, [2]float64{length, rho}
+					if scores := leftOut(k, rho, &squares, scale); stat.Sum(scores) < least {
+						best, least, next, name, at = scores, stat.Sum(scores), k, candidate, [2]float64{length, rho}
 					}
 				}
 			}

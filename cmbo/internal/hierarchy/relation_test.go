@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -544,7 +545,7 @@ func TestLevelMovesTheRun(t *testing.T) {
 		require.NoError(t, r.Fit(ctx, linalg.NewDense(0, 2, nil), nil, nil, linalg.NewDense(0, 2, nil)))
 		mean, sd := make([]float64, 25), make([]float64, 25)
 		require.NoError(t, r.Predict(ctx, mean, sd, z))
-		assert.InDelta(t, 7+2*h/100, sum(mean)/25, 0.5)
+		assert.InDelta(t, 7+2*h/100, stat.Sum(mean)/25, 0.5)
 	}
 }
 

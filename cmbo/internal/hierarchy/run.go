@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -85,11 +86,7 @@ func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 	if r.kept.Hold(x) {
 		return r.kept, nil
 	}
-	whole := 0
-	for _, n := range r.parts {
-		whole += n
-	}
-	if r.list || points.Len(x) < max(whole/2, 2) {
+	if r.list || points.Len(x) < max(stat.Sum(r.parts)/2, 2) {
 		if r.asked.Hold(x) {
 			return r.asked, nil
 		}

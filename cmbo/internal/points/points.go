@@ -48,11 +48,7 @@ func First(x *linalg.Dense, n int) *linalg.Dense {
 // than a quarter of the spacing of a lattice of as many rows. It returns nil where these are half of the rows or more, as of
 // rows that nothing has chosen, or fewer than eight. It takes O(n²) time for n rows.
 func Apart(x *linalg.Dense, y []float64) (values []float64) {
-	order := make([]int, len(y))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(y[j], y[i]) })
+	order := stat.Order(len(y), func(i, j int) int { return cmp.Compare(y[j], y[i]) })
 	_, d := x.Dims()
 	next := math.Pow(float64(len(y)), -1/float64(d)) / 4
 	kept := make([]int, 0, len(y)/2+1)

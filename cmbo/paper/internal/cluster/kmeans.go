@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Geometry tells k-means about the points it groups: a distance with cheap bounds and a way
@@ -107,11 +108,7 @@ func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 			return Result{}, err
 		}
 	}
-	out := Result{Labels: Renumber(k.best.labels), Rounds: k.best.round}
-	for _, v := range k.counts {
-		out.Distances += v
-	}
-	return out, nil
+	return Result{Labels: Renumber(k.best.labels), Rounds: k.best.round, Distances: stat.Sum(k.counts)}, nil
 }
 
 // Renumber gives clusters the order of their first members, so that equal partitions have equal labels.
