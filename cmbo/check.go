@@ -25,7 +25,6 @@ type CheckOption interface {
 	applyCheck(*checkConfig) error
 }
 
-// checkConfig is what Check works with.
 type checkConfig struct {
 	tasks, evaluations int
 	learn              []LearnOption

@@ -51,7 +51,6 @@ func (m consulted) noise() float64 {
 	return 0
 }
 
-// predict returns what the surrogate predicts at the rows of x.
 func (m consulted) predict(ctx context.Context, x *linalg.Dense) (mean, sd []float64, err error) {
 	n, _ := x.Dims()
 	mean, sd = make([]float64, n), make([]float64, n)
@@ -198,7 +197,6 @@ func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64)
 	return belief{scaling.Orient(mean, c.minimize), sd, scaling.Orient(median, c.minimize), c.positive}
 }
 
-// predictOne predicts at one point.
 func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {
 	mean, sd, err := m.believed(ctx, linalg.NewDense(1, len(u), u))
 	if err != nil {

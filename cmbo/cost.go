@@ -191,7 +191,6 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) fa
 	}
 }
 
-// exps returns the exponentials of logarithms.
 func exps(logs []float64) []float64 {
 	out := make([]float64, len(logs))
 	for i, l := range logs {
@@ -321,7 +320,6 @@ func (o *draft) remaining() (float64, error) {
 // is worth a proposal: evaluations that are as likely as not to end within the budget.
 const affordable = 0.5
 
-// budgeted reports whether there is a budget in costs.
 func (o *draft) budgeted() bool { return o.costs != nil && o.config.budget > 0 }
 
 // within returns the probabilities that what is left of the budget pays for evaluations at the

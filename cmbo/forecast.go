@@ -199,7 +199,6 @@ func distinct(y []float64) bool {
 	return len(y) > 0 && scaling.Apart(slices.Min(y), slices.Max(y))
 }
 
-// calibrationOf sums forecasts up.
 func calibrationOf(fs []Forecast) Calibration {
 	c := Calibration{Forecasts: slices.Clone(fs), Coverage: math.NaN(), LogScore: math.NaN()}
 	if n := float64(len(fs)); n > 0 {

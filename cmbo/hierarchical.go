@@ -14,7 +14,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hierarchySettings are the settings of a model of points of a space.
 func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(s.Dim())
 	o.Coordinates = coordinates(s)

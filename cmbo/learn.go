@@ -41,7 +41,6 @@ func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption)
 	})
 }
 
-// withValues returns the number of tasks that have values.
 func withValues(tasks []Task) (n int) {
 	for i := range tasks {
 		n += min(len(tasks[i].X), 1)
@@ -142,7 +141,6 @@ func (v vocabulary) take(t *Task) error {
 	return nil
 }
 
-// trainingSet is what a model learns from.
 type trainingSet struct {
 	config   *learnConfig
 	space    *Space
@@ -188,7 +186,6 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 	return t, err
 }
 
-// add adds a task of values, with the points that failed.
 func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
 	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
 }
@@ -212,7 +209,6 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 	return task, s.EncodeAll(k.Failed)
 }
 
-// learn has the default model learn from the tasks.
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	mean, sd := hierarchy.CommonScale(t.tasks)
 	m, err := hierarchy.Learn(ctx, hierarchy.Standardize(t.tasks, mean, sd), t.grid(), hierarchySettings(t.config, t.space))

@@ -109,7 +109,6 @@ func (l *Learner) Add(task Task) error {
 	})
 }
 
-// add adds a task of values to the sums.
 func (s *sums) add(l *Learner, k *Task) error {
 	t := &trainingSet{config: l.config, space: l.space}
 	t.add(l.config.scaled(l.space, k))

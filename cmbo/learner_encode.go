@@ -110,7 +110,6 @@ func decodeCensus(d *codec.Decoder) census {
 	return c
 }
 
-// encodeRows writes rows of equal lengths.
 func encodeRows(e *codec.Encoder, rows [][]float64) {
 	e.Uint(uint64(len(rows)))
 	for _, r := range rows {

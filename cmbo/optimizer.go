@@ -494,7 +494,6 @@ func (o *Optimizer) Observations() []Observation {
 	return out
 }
 
-// observation returns a copy of observation i of the log.
 func (o *Optimizer) observation(i int) Observation {
 	ob := o.h.Observations[i]
 	return Observation{

@@ -174,7 +174,6 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	return c, nil
 }
 
-// has reports whether an option was given.
 func (c *runConfig) has(id optionID) bool {
 	return slices.ContainsFunc(c.given, func(o option) bool { return o.id == id })
 }

@@ -102,7 +102,6 @@ func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) 
 	return out, nil
 }
 
-// learnOutput learns one output on the points of a grid.
 func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured, grid *linalg.Dense) (*outputPrior, error) {
 	c := t.config
 	p := &outputPrior{name: name, warp: scaling.ChooseWarp(m.y...), rows: m.rows}
@@ -116,7 +115,6 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured,
 	return p, gp.Marked(ctx, err)
 }
 
-// outputSettings are those of the model of an output.
 func outputSettings(c *learnConfig, s *Space) hierarchy.Settings {
 	o := hierarchySettings(c, s)
 	o.Output, o.Apart = true, false
@@ -175,7 +173,6 @@ func (o *outputPrior) value(t hierarchy.Task, i int) float64 {
 	return o.warp.Invert(t.Shift + t.Scale*t.Z[i])
 }
 
-// values returns those of all tasks.
 func (o *outputPrior) values() (values []float64) {
 	for _, t := range o.model.Tasks() {
 		for i := range t.Z {

@@ -50,7 +50,6 @@ func (c *runConfig) newOutputModels() []*outputModel {
 	return out
 }
 
-// limited reports whether an output has a limit.
 func (c *runConfig) limited() bool {
 	return slices.ContainsFunc(c.outputs, func(o runlog.Output) bool { return o.Limited() })
 }

@@ -99,7 +99,6 @@ func (o *draft) ask(ctx context.Context) error {
 	return err
 }
 
-// trial returns a trial of a log.
 func (o *Optimizer) trial(h *runlog.Log, id int) Trial {
 	t := h.Trials[id-1]
 	return Trial{ID: id, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space}
@@ -221,7 +220,6 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 	return c, nil
 }
 
-// modelPoint asks the model.
 func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
 	c, s, how, err := o.scored(ctx, id)
 	if err != nil {
@@ -381,7 +379,6 @@ func (o *draft) logFit() error {
 	return nil
 }
 
-// fit tells the model the data.
 func (o *Optimizer) fit(ctx context.Context, d Data) error {
 	if o.stale {
 		if err := o.makeModel(); err != nil {

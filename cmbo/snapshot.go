@@ -180,7 +180,6 @@ func (o *Optimizer) checks() runlog.Checks {
 	return c
 }
 
-// openSnapshot reads what Snapshot wrote.
 func openSnapshot(b []byte) (*snapshotState, error) {
 	state, err := runlog.OpenState(b)
 	if err != nil {

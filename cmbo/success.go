@@ -13,7 +13,6 @@ import (
 // success is the number of the requirement that evaluations succeed.
 const success = 0
 
-// successRequirement requires that evaluations succeed.
 type successRequirement struct {
 	run *hierarchy.Run // nil before it is needed
 }

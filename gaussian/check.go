@@ -9,7 +9,6 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// checkData checks a data set.
 func checkData(op string, k kernel.Kernel, x *linalg.Dense, y, extra []float64) error {
 	if x == nil {
 		return fault.Nil(op, "x")

@@ -131,7 +131,6 @@ func (c *Conditioner) AppendExpected(cross []float64, variance, noise float64) e
 	return nil
 }
 
-// appendRow extends the factor.
 func (c *Conditioner) appendRow(op string, cross []float64, variance, noise float64) error {
 	n := len(c.beta)
 	if err := fault.Vec(op, "cross", cross, n); err != nil {

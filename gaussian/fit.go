@@ -353,7 +353,6 @@ func (f *Fitter) objective(x, grad []float64) float64 {
 	return v
 }
 
-// evaluate computes the objective.
 func (f *Fitter) evaluate(x, grad []float64) float64 {
 	k, err := f.kernel.WithParams(f.expand(x))
 	if err != nil {

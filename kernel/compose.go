@@ -76,7 +76,6 @@ func unwrap(k Kernel) Kernel {
 	return k
 }
 
-// scaled is variance·k.
 type scaled struct {
 	variance float64
 	k        Kernel
@@ -115,7 +114,6 @@ func (k scaled) paramGrad(dst, x, y []float64) float64 {
 
 func (k scaled) String() string { return fmt.Sprintf("Scale(%.4g, %v)", k.variance, k.k) }
 
-// compound is the sum or the product of its parts.
 type compound struct {
 	product bool
 	ks      []Kernel

@@ -90,7 +90,6 @@ func (k Stationary) Lengths() []float64 { return slices.Clone(k.ls) }
 func (k Stationary) name() string        { return shapeNames[k.shape] }
 func (k Stationary) radial() *f64.Radial { return &shapes[k.shape] }
 
-// isotropic reports whether one length serves all dimensions.
 func (k Stationary) isotropic() bool { return len(k.ls) == 1 }
 
 // Eval returns k(x, y).
@@ -99,7 +98,6 @@ func (k Stationary) Eval(x, y []float64) float64 {
 	return v
 }
 
-// square returns r².
 func (k Stationary) square(op string, x, y []float64) float64 {
 	if len(x) != len(y) {
 		panic(fmt.Sprintf("kernel: %s: %s: points of dimension %d and %d", k.name(), op, len(x), len(y)))

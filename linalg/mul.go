@@ -51,7 +51,6 @@ func (m *Dense) separate(op string, operands ...*Dense) {
 	}
 }
 
-// asRow returns x as a matrix of one row.
 func asRow(x []float64) Dense {
 	return Dense{rows: 1, cols: len(x), stride: len(x), data: x}
 }

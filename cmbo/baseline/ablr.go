@@ -38,7 +38,6 @@ const (
 	minPrecision = 0.25 // variance of ln α and ln β between tasks, at least
 )
 
-// learnABLR trains the network.
 var learnABLR = fromTasks(config{method: "ABLR", updates: ablrSteps}, trainABLR)
 
 func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ablr, error) {

@@ -34,7 +34,6 @@ type empiricalGP struct {
 	fitNoise bool // whether runs fit the noise variance
 }
 
-// learnEmpiricalGP pre-trains the base process and runs EM.
 var learnEmpiricalGP = fromTasks(config{method: "EM-EGP", ard: true}, trainEmpiricalGP)
 
 func trainEmpiricalGP(ctx context.Context, dim int, obs []observations, c *config) (*empiricalGP, error) {

@@ -39,7 +39,6 @@ const (
 	scoreDraws   = 5 // values before which proposals are draws
 )
 
-// learnGC3P trains the network.
 var learnGC3P = fromTasks(config{method: "GC3P", shape: kernel.Matern52, ard: true, updates: scoreUpdates}, trainGC3P)
 
 func trainGC3P(ctx context.Context, dim int, obs []observations, c *config) (*gc3p, error) {
@@ -172,7 +171,6 @@ func (m *gc3p) forward(p *pass, theta []float64, x *linalg.Dense) (*pointMoments
 	return s, slopes, hidden
 }
 
-// predict returns what weights predict at inputs.
 func (m *gc3p) predict(theta []float64, x *linalg.Dense) *pointMoments {
 	s, _, _ := m.forward(new(pass), theta, x)
 	return s

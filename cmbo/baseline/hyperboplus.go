@@ -230,7 +230,6 @@ func (r *hierarchyRun) NoiseVariance() float64 {
 	return v
 }
 
-// logSumExp returns log Σ e^v.
 func logSumExp(v []float64) float64 {
 	top := slices.Max(v)
 	if math.IsInf(top, 0) || math.IsNaN(top) {

@@ -16,7 +16,6 @@ type memo[T any] struct {
 	entries []*memoEntry[T] // latest use last
 }
 
-// memoLists bounds the number of lists kept.
 const memoLists = 4
 
 type memoEntry[T any] struct {

@@ -15,7 +15,6 @@ type network struct {
 	relu  bool
 }
 
-// size returns the number of weights.
 func (n *network) size() int {
 	var total int
 	for l := range n.sizes[1:] {

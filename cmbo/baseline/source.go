@@ -99,7 +99,6 @@ func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense) error
 	return nil
 }
 
-// column returns a copy of column j.
 func column(m *linalg.Dense, j int) []float64 {
 	v := make([]float64, points.Len(m))
 	for i := range v {

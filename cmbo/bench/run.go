@@ -141,7 +141,6 @@ func (r *Record) predicted(y, mean, sd, noise, width float64) {
 	r.Z, r.LogSD = append(r.Z, round5(z)), append(r.LogSD, round5(logSD))
 }
 
-// round5 rounds to five significant digits.
 func round5(v float64) float64 {
 	r, _ := strconv.ParseFloat(strconv.FormatFloat(v, 'g', 5, 64), 64)
 	return r

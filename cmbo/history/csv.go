@@ -36,7 +36,6 @@ type CSV struct {
 	Limits  Limits
 }
 
-// setting validates the description.
 func (c CSV) setting() (form, rune, error) {
 	n, err := newForm(c.Space, c.Mapping, c.Value, c.Task, c.Noise, c.TaskID, c.Limits)
 	if err != nil {
@@ -80,7 +79,6 @@ func (c CSV) stream(r io.Reader) stream {
 	return stream{err: err, space: c.Space, policy: c.Policy, limits: n.limits, rows: "rows", read: read}
 }
 
-// rows calls take for each row.
 func (c CSV) rows(r io.Reader, n form, comma rune, take taker) error {
 	from := bounded(r, n.limits.Bytes)
 	begin := bufio.NewReaderSize(from, 16)

@@ -60,7 +60,6 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 	return h, s.lack()
 }
 
-// read reads a row.
 func (h *header) read(fields []string) (r row) {
 	if len(fields) != h.width {
 		return r.failed(rowErrorf(cmbo.ErrCorrupt, "%d fields; the header has %d", len(fields), h.width))

@@ -64,7 +64,6 @@ func named(name, preset string) (column string, need bool) {
 	return cmp.Or(name, preset), name != ""
 }
 
-// others returns the outputs and the descriptors.
 func (n form) others() []output { return slices.Concat(n.outputs, n.context) }
 
 // A place is what has a name in a file.
@@ -178,7 +177,6 @@ func (n form) toWrite(w io.Writer, s *cmbo.Space, tasks []cmbo.Task,
 	return n, tasks, err
 }
 
-// checkID checks a task's ID.
 func checkID(id string) *RowError {
 	switch {
 	case id == "":

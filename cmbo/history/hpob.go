@@ -158,7 +158,6 @@ func (u *unpacked) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// hpobReader reads the tasks of one space.
 type hpobReader struct {
 	*scanner
 	*collector
@@ -179,7 +178,6 @@ type hpobReader struct {
 	bits []byte
 }
 
-// space reads all tasks.
 func (t *hpobReader) space() error {
 	return t.object(func(id string) error {
 		if e := checkID(id); e != nil {
@@ -193,7 +191,6 @@ func (t *hpobReader) space() error {
 	})
 }
 
-// task reads one task.
 func (t *hpobReader) task(id string) error {
 	p := hpobTask{hpobReader: t, ys: "y", names: []string{""}, known: make(map[string]bool)}
 	t.rows, t.x, t.y, t.ends, t.at = t.rows[:0], t.x[:0], t.y[:0], t.ends[:0], make(map[[sha256.Size]byte]int)
@@ -231,7 +228,6 @@ func (t *hpobReader) task(id string) error {
 	return err
 }
 
-// hpobTask gathers one task.
 type hpobTask struct {
 	*hpobReader
 	ys      string          // the key of the values
@@ -440,7 +436,6 @@ func (p *hpobTask) collect(id string) error {
 		Err: cmbo.ErrCorrupt})
 }
 
-// finish sorts the tasks.
 func (t *hpobReader) finish() (*HPOBResult, error) {
 	done, err := t.collector.finish("configurations", nil)
 	if err != nil {

@@ -42,7 +42,6 @@ type JSONLines struct {
 	Limits  Limits
 }
 
-// setting validates the description.
 func (j JSONLines) setting() (form, error) {
 	n, err := newForm(j.Space, j.Mapping, j.Value, j.Task, j.Noise, j.TaskID, j.Limits)
 	if err != nil {
@@ -83,7 +82,6 @@ func (j JSONLines) stream(r io.Reader) stream {
 	return stream{err: err, space: j.Space, policy: j.Policy, limits: n.limits, rows: "lines", read: read, lack: d.lack}
 }
 
-// lines calls take for each line.
 func (d *lineDecoder) lines(r io.Reader, take taker) error {
 	return eachLine(r, d.limits, func(n int, line []byte, _ bool, long *RowError) error {
 		switch {
@@ -96,7 +94,6 @@ func (d *lineDecoder) lines(r io.Reader, take taker) error {
 	})
 }
 
-// lineDecoder decodes lines of one description.
 type lineDecoder struct {
 	form
 	*sightings
@@ -118,7 +115,6 @@ func newLineDecoder(n form) *lineDecoder {
 	}
 }
 
-// decode reads a line.
 func (d *lineDecoder) decode(line []byte) (r row) {
 	var e *RowError
 	if _, d.values, e = object(line, d.limits); e != nil {
@@ -204,7 +200,6 @@ func (d *lineDecoder) cell(raw []byte) string {
 	return jsonName(raw)
 }
 
-// id decodes the task's ID.
 func (d *lineDecoder) id(raw []byte) (string, *RowError) {
 	if raw == nil {
 		if d.needTask {

@@ -96,7 +96,6 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	return &KatibResult{Result: *done, Minimize: t.direction == Minimize, Metric: t.metric}, nil
 }
 
-// katibReader reads the trials of lists.
 type katibReader struct {
 	Katib
 	*scanner
@@ -109,7 +108,6 @@ type katibReader struct {
 	witness   string    // the trial of which they are known
 }
 
-// katibTrial is what is read of a trial.
 type katibTrial struct {
 	kind     katibText
 	metadata struct {
@@ -149,7 +147,6 @@ func (t *katibText) UnmarshalJSON(b []byte) error {
 // katibPairs are values by name.
 type katibPairs []struct{ Name, Value katibText }
 
-// last returns the last value of a name.
 func (p katibPairs) last(name string) (value string, ok bool) {
 	for _, q := range slices.Backward(p) {
 		if string(q.Name) == name {

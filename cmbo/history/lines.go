@@ -76,7 +76,6 @@ func jsonText(raw []byte) string {
 	return string(raw)
 }
 
-// jsonFloat parses a JSON number.
 func jsonFloat(raw []byte, unread error) (float64, *RowError) { return number(jsonText(raw), unread) }
 
 func isNull(raw []byte) bool { return len(raw) == 0 || string(raw) == "null" }
@@ -92,7 +91,6 @@ func jsonName(raw []byte) string {
 	return b.String()
 }
 
-// fromJSON reads a parameter's value.
 func (c column) fromJSON(raw []byte) (float64, *RowError) {
 	if c.param.Kind() == cmbo.KindCategorical {
 		return choiceIndex(c.choices, jsonName(raw))
@@ -117,7 +115,6 @@ func jsonDescriptor(raw []byte) (any, *RowError) {
 	return jsonName(raw), nil
 }
 
-// quoted returns the JSON text of a string.
 func quoted(s string) string {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)

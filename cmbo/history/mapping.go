@@ -214,7 +214,6 @@ const (
 	passedOver
 )
 
-// outcome reads a status.
 func (n *form) outcome(status string) outcome {
 	listed := func(list []string) bool {
 		is := func(s string) bool { return strings.EqualFold(strings.TrimSpace(s), strings.TrimSpace(status)) }
@@ -273,7 +272,6 @@ func (n *form) number(column string, f field, check func(float64) *RowError) (v 
 	return v, e
 }
 
-// param reads parameter i.
 func (n *form) param(i int, c column, f field) (float64, *RowError) {
 	switch {
 	case !f.isJSON:

@@ -77,7 +77,6 @@ type parameter struct {
 	first *distribution // what later ones must be compatible with
 }
 
-// journal replays a journal.
 type journal struct {
 	Optuna
 	studies []*study // by ID
@@ -90,7 +89,6 @@ type journal struct {
 // hostile journal can take: settings are looked up one by one.
 const maxParams = 4096
 
-// read replays all lines.
 func (j *journal) read(r io.Reader) (torn bool, err error) {
 	var held *RowError // a line that is not JSON, which may be the last
 	err = eachLine(r, j.Limits, func(n int, line []byte, whole bool, long *RowError) error {
@@ -140,7 +138,6 @@ func missing(field string) *RowError {
 	return rowErrorf(cmbo.ErrCorrupt, "missing").in(field, "")
 }
 
-// apply replays one operation.
 func (j *journal) apply(op *operation, line int) *RowError {
 	if op.Op == nil {
 		return missing("op_code")
@@ -296,7 +293,6 @@ func (j *journal) setParam(t *trial, name string, value, dist json.RawMessage, l
 	return nil
 }
 
-// describe summarises the studies.
 func (j *journal) describe() []Study {
 	var out []Study
 	for _, s := range j.studies {

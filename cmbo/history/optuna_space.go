@@ -235,7 +235,6 @@ func (d *distribution) numbers() []float64 {
 	return values
 }
 
-// param makes a parameter of a distribution.
 func (d *distribution) param(name string) (cmbo.Param, error) {
 	switch d.kind {
 	case distCategorical:

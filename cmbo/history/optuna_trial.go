@@ -102,7 +102,6 @@ func (t *trial) attribute(raw json.RawMessage) {
 	}
 }
 
-// setting is the value of a parameter in a trial.
 type setting struct {
 	param *parameter
 	dist  *distribution
@@ -175,7 +174,6 @@ func (t *trial) trim() {
 	}
 }
 
-// result returns the value of a trial to be read.
 func (t *trial) result() (float64, *RowError) {
 	raw := t.last
 	switch {

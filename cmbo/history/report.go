@@ -112,7 +112,6 @@ func rowErrorf(sentinel error, format string, args ...any) *RowError {
 	return &RowError{Reason: fmt.Sprintf(format, args...), Err: sentinel}
 }
 
-// at adds the line.
 func (e *RowError) at(line int) *RowError {
 	e.Line = line
 	return e
@@ -251,7 +250,6 @@ func describe(t *cmbo.Task, context cmbo.Context) *RowError {
 // A taker is given each row and the line on which it begins; an error ends the reading.
 type taker func(r row, line int) error
 
-// task returns the task of an ID.
 func (c *collector) task(id string) *cmbo.Task {
 	i, ok := c.index[id]
 	if !ok {

@@ -100,7 +100,6 @@ func (n *form) eachRow(tasks []cmbo.Task, put func([]cell) error) error {
 	return nil
 }
 
-// output adds a further value.
 func (r *row) output(name string, v float64) {
 	if r.outputs == nil {
 		r.outputs = make(map[string]float64)
@@ -133,7 +132,6 @@ func (f field) shown() string {
 	return cmp.Or(string(f.raw), f.text)
 }
 
-// empty reports whether there is nothing to read.
 func (f field) empty() bool {
 	if f.isJSON || f.raw != nil {
 		return isNull(f.raw)

@@ -91,7 +91,6 @@ func (s *scanner) peek() (byte, error) {
 	return c, err
 }
 
-// text reads a string.
 func (s *scanner) text() (string, error) {
 	c, err := s.token()
 	if err != nil {

@@ -20,7 +20,6 @@ type stream struct {
 	lack   func() *RowError // what the rows lack, known once all are read; nil if that is known before
 }
 
-// all reads the whole input.
 func (s stream) all() (*Result, error) {
 	c, err := s.collector()
 	if err == nil {
@@ -32,7 +31,6 @@ func (s stream) all() (*Result, error) {
 	return c.finish(s.rows, s.lack)
 }
 
-// collector returns the one for the rows.
 func (s stream) collector() (*collector, error) {
 	if s.err != nil {
 		return nil, s.err

@@ -42,7 +42,6 @@ func (p prototype) on(ctx context.Context, x *linalg.Dense, workers int) (*multi
 	return jitteredNormal(new(linalg.Cholesky), mean, cov)
 }
 
-// prototypes builds the prototype of each cluster.
 func (l *learner) prototypes(ctx context.Context) ([]prototype, error) {
 	members := make([][]*source, slices.Max(l.labels)+1)
 	for j, c := range l.labels {

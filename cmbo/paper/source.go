@@ -36,7 +36,6 @@ func (s *source) condition(ctx context.Context, t task, h gp.Hyper) error {
 	return wrap(s.process.Condition(ctx, t.x, t.y, s.noises()), "task %q: posterior", t.id)
 }
 
-// noises returns the noise variance of each observation.
 func (s *source) noises() []float64 { return gp.Noise(s.noise, len(s.y), s.NoiseVariance) }
 
 // jitteredNormal makes a Normal of a covariance that rounding may have left without a Cholesky factor, adding the smallest

@@ -142,7 +142,6 @@ func (t *evaluation) truth(u []float64) (float64, error) {
 	return v, err
 }
 
-// finish puts the two bounds together.
 func (t *evaluation) finish(b *theorem.Bound) {
 	// Above and below beta the difference of the eta terms enters with different signs; bounds on their sizes only add up.
 	above, below := b.EtaOptimum-b.EtaChosen, b.EtaChosen-b.EtaOptimum

@@ -37,7 +37,6 @@ type visited struct {
 	overCand, overIndex, upTo [][]float64
 }
 
-// bind prepares for a fixed list of candidates.
 func (v *view) bind(ctx context.Context, candidates *linalg.Dense) error {
 	n, _ := candidates.Dims()
 	v.candidates = candidates
@@ -194,7 +193,6 @@ func (v *view) forget(seen *linalg.Dense) {
 	}
 }
 
-// pointsOf returns visited points.
 func (v *view) pointsOf(entries []int) *linalg.Dense {
 	_, dim := v.prior.index.Dims()
 	x := linalg.NewDense(len(entries), dim, nil)

@@ -24,7 +24,6 @@ type stepScratch struct {
 
 var scratches = sync.Pool{New: func() any { return new(stepScratch) }}
 
-// workspaces returns n workspaces.
 func (s *stepScratch) workspaces(n int) []multivariate.Workspace {
 	if len(s.work) < n {
 		s.work = make([]multivariate.Workspace, n)
@@ -38,7 +37,6 @@ func resizeAhead(m *linalg.Dense, rows, cols int) {
 	m.Resize(rows, cols)
 }
 
-// condition conditions the prior on the data.
 func (r *Surrogate) condition(ctx context.Context, d *cmbo.Data) error {
 	obs, pending, err := r.visitData(ctx, d)
 	if err != nil {
@@ -89,7 +87,6 @@ func (r *Surrogate) cov(e, f int) float64 {
 	return s
 }
 
-// predict writes the posterior at the rows of x.
 func (r *Surrogate) predict(ctx context.Context, mean, sd []float64, x *linalg.Dense) error {
 	all := r.known()
 	s := scratches.Get().(*stepScratch)

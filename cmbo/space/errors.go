@@ -69,13 +69,11 @@ func Errorf(sentinel error, format string, args ...any) *DataError {
 	return &DataError{Row: -1, Column: -1, Reason: fmt.Sprintf(format, args...), Err: sentinel}
 }
 
-// of adds the name of the parameter.
 func (e *DataError) of(name string) *DataError {
 	e.Name = name
 	return e
 }
 
-// with adds the offending value.
 func (e *DataError) with(value float64) *DataError {
 	e.Value = value
 	return e

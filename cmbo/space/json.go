@@ -10,7 +10,6 @@ import (
 	"math"
 )
 
-// spaceJSON is the JSON form of a space.
 type spaceJSON struct {
 	Params     []Param  `json:"params"`
 	Candidates rowsJSON `json:"candidates,omitempty"`
@@ -166,7 +165,6 @@ func (s *Space) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// param makes the parameter that d describes.
 func (d *paramJSON) param() (Param, error) {
 	kind, err := ParseKind(d.Kind)
 	if err != nil {

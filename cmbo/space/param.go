@@ -170,7 +170,6 @@ func (p Param) Choices() []string { return slices.Clone(p.choices) }
 // Values returns a copy of an ordinal's numbers, nil for other kinds.
 func (p Param) Values() []float64 { return slices.Clone(p.values) }
 
-// whole reports whether the parameter is an integer.
 func (p Param) whole() bool { return p.kind == KindInt || p.kind == KindLogInt }
 
 // wholeValues reports whether all values are integers that int holds.

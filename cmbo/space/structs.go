@@ -60,7 +60,6 @@ func Of(cfg any) (*Space, error) {
 	return s, nil
 }
 
-// field is a tagged field of a struct.
 type field struct {
 	reflect.StructField
 	path  []int // of the field in the struct that was asked for
@@ -125,7 +124,6 @@ func (f *field) param() (p Param, why string) {
 	return p, "a " + f.Type.String() + " cannot be a parameter"
 }
 
-// whole reports whether the field holds integers.
 func (f *field) whole() bool {
 	return f.Type.Kind() >= reflect.Int && f.Type.Kind() <= reflect.Uint64
 }

@@ -74,7 +74,6 @@ type told struct {
 	says moments
 }
 
-// each runs a check on each history.
 func (c *checker) each(histories []cmbo.Data, check func(told) error) error {
 	for _, d := range histories {
 		s := c.start()

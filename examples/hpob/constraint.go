@@ -41,7 +41,6 @@ func parseConstraint(s string) (c constraint, err error) {
 	return c, nil
 }
 
-// limit returns the limit in a task.
 func (c constraint) limit(t *problem) float64 {
 	if !c.quantile {
 		return c.value
@@ -51,7 +50,6 @@ func (c constraint) limit(t *problem) float64 {
 	return y[min(int(c.value/100*float64(len(y))), len(y)-1)]
 }
 
-// holding reports which rows of a task hold limits on outputs.
 func holding(t *problem, cs []constraint, limits []float64) []bool {
 	ok := slices.Repeat([]bool{true}, len(t.Y))
 	for k, c := range cs {
@@ -164,7 +162,6 @@ func (s *study) shown(t, target *problem, h handling, rows []int) cmbo.Task {
 	return q
 }
 
-// tell tells a run of a row.
 func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling) error {
 	row := trial.Index
 	switch {
@@ -184,7 +181,6 @@ func (s *study) tell(o *cmbo.Optimizer, trial cmbo.Trial, t *problem, h handling
 	return o.Tell(trial.ID, s.worst)
 }
 
-// speaks reports whether a run is told descriptors.
 func (s *study) speaks(m way) bool { return s.contexts && m != contextWays[0] }
 
 // anew reports whether each repeat draws the rows of past tasks and deals descriptors out anew.

@@ -191,7 +191,6 @@ func (s *spending) train(row, to int, stop func(step int, loss float64) (bool, e
 	return end, nil
 }
 
-// halve spends epochs by ASHA.
 func (s *spending) halve(ctx context.Context) error {
 	a := newASHA(s.steps)
 	for !s.spent() {
@@ -289,7 +288,6 @@ func reached(regret []float64, level float64) int {
 	return i + 1
 }
 
-// onCurves compares ways to spend epochs.
 func onCurves(ctx context.Context, s *study) error {
 	steps, err := s.readCurves()
 	if err != nil {

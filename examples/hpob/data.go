@@ -23,7 +23,6 @@ type histories struct {
 	skip        bool
 }
 
-// formats are those of -data.
 var formats = []string{"hpob", "csv", "jsonlines", "optuna", "optuna-frame", "mlflow", "wandb"}
 
 // formatOf returns the format of a file, told by its name if it is not given.
@@ -93,7 +92,6 @@ func (h histories) table(path, space string, stdout io.Writer) (*bench.Table, er
 	return t, err
 }
 
-// hpob reads a space of a file in HPO-B's format.
 func (h histories) hpob(path, space string) (*history.HPOBResult, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -180,7 +178,6 @@ func base(path string) string {
 	return strings.TrimSuffix(name, filepath.Ext(name))
 }
 
-// read reads one file.
 func (h histories) read(path string, space *cmbo.Space) (*history.Result, error) {
 	f, err := os.Open(path)
 	if err != nil {

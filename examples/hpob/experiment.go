@@ -33,7 +33,6 @@ func (o *options) run(ctx context.Context, tables []*bench.Table, dir string,
 	return e.Run(ctx, tables, dir)
 }
 
-// compare makes an experiment and its report.
 func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, stderr io.Writer) error {
 	started := time.Now()
 	program := cmp.Or(bench.Program(), "unknown")

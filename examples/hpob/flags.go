@@ -53,7 +53,6 @@ var numbers = []struct {
 	{"budget", "queries of a run", func(p *bench.Protocol) *int { return &p.Budget }},
 }
 
-// parse reads the command line.
 func parse(args []string, stderr io.Writer) (*options, error) {
 	o := &options{}
 	c := overrides{given: make(map[string]bool)}

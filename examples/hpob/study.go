@@ -174,7 +174,6 @@ func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
 	return use, err
 }
 
-// targets returns the number of tasks to leave out.
 func (s *study) targets() int {
 	return min(cmp.Or(s.protocol.Targets, len(s.tasks)), len(s.tasks))
 }
@@ -185,7 +184,6 @@ func (s *study) draw(t *problem, label string, index ...uint64) []int {
 	return rows[:min(s.protocol.SourceRows, len(rows))]
 }
 
-// pick returns rows of a task, with these values.
 func (t *problem) pick(y []float64, rows []int) cmbo.Task {
 	q := cmbo.Task{ID: t.ID}
 	for _, i := range rows {

@@ -140,7 +140,6 @@ func (r recipe) point(g *rand.Rand, class int, centres [][2]float64) (a, b float
 	panic(fmt.Sprintf("no family %q", r.family))
 }
 
-// blobCentres places the centres of the blobs.
 func blobCentres(g *rand.Rand, n int) [][2]float64 {
 	centres := make([][2]float64, n)
 	for i := range centres {

@@ -85,7 +85,6 @@ func (o *options) stage(w io.Writer, format string, args ...any) (done func()) {
 	return func() { fmt.Fprintf(w, " %5.1f s\n", time.Since(begun).Seconds()) }
 }
 
-// quickstart runs the whole program.
 func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	space, err := newSpace()
 	if err != nil {

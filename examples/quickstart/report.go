@@ -36,7 +36,6 @@ func report(o *options, s *study) string {
 	return page.String()
 }
 
-// resultFigure shows mean regret and accuracy of the methods.
 func resultFigure(s *study) *plot.Figure {
 	x := plot.Axis{Label: "settings tried", Integer: true}
 	regret := &plot.Chart{Title: "Normalised regret", X: x}
@@ -85,7 +84,6 @@ func methodTable(s *study, caption string, best plot.Best, decimals int, of func
 	return t
 }
 
-// printResults writes the outcome for the console.
 func printResults(w io.Writer, o *options, s *study) {
 	fmt.Fprintf(w, `
 How good is the best setting found? Mean over %d new data sets and %d seeds;

@@ -75,7 +75,6 @@ func (s *study) percents(m method) curve {
 	return s.curve(m, func(_ *target, accuracy float64) float64 { return 100 * accuracy })
 }
 
-// regrets summarises the normalised regret.
 func (s *study) regrets(m method) curve { return s.curve(m, (*target).regret) }
 
 func (s *study) curve(m method, value func(t *target, best float64) float64) curve {

@@ -26,7 +26,6 @@ type anderson struct {
 // it is left out of the least squares problem as dependent.
 const dropTol = 1e-8
 
-// reset forgets the history.
 func (a *anderson) reset() { a.g, a.r = a.g[:0], a.r[:0] }
 
 // push stores the pair (x, g), forgetting the oldest beyond the memory.

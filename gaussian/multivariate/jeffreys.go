@@ -78,7 +78,6 @@ func (w *Workspace) JeffreysTo(dst []float64, p *Normal, qs []*Normal, jitter fl
 	return nil
 }
 
-// checkJeffreys checks a pair and the jitter.
 func checkJeffreys(op string, p, q *Normal, jitter float64) error {
 	return cmp.Or(checkPair(op, p, q), fault.NonNegative(op, "jitter", jitter))
 }

@@ -235,7 +235,6 @@ func (n *Normal) definite(op, what string) (*linalg.Cholesky, error) {
 	return n.chol, nil
 }
 
-// finishNormal wraps computed moments.
 func finishNormal(op string, mean []float64, cov *linalg.Sym) (*Normal, error) {
 	if err := fault.Vec(op, "mean", mean, len(mean)); err != nil {
 		return nil, err

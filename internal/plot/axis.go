@@ -30,7 +30,6 @@ func known(vs ...float64) bool {
 	return !slices.ContainsFunc(vs, func(v float64) bool { return !(math.Abs(v) <= math.MaxFloat64) })
 }
 
-// A tick is a labelled place on an axis.
 type tick struct {
 	at    float64
 	label string

@@ -13,7 +13,6 @@ type rect struct{ x, y, w, h float64 }
 func (r rect) right() float64  { return r.x + r.w }
 func (r rect) bottom() float64 { return r.y + r.h }
 
-// A canvas collects markup.
 type canvas struct{ strings.Builder }
 
 // markup is text that is not to be escaped.

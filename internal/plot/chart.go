@@ -37,7 +37,6 @@ func (s *Series) points() int {
 	return min(len(s.X), len(s.Y))
 }
 
-// band returns the length of the band.
 func (s *Series) band() int { return min(s.points(), len(s.Lo), len(s.Hi)) }
 
 func (s *Series) x(i int) float64 {
@@ -156,7 +155,6 @@ func (p *panel) draw(c *canvas) {
 	c.add("</svg>")
 }
 
-// drawFrame draws grid, axes, tick labels and axis labels.
 func (p *panel) drawFrame(c *canvas, xs, ys *scale, px, py func(float64) float64) {
 	r := p.at
 	var axes, grid path

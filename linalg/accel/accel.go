@@ -1,6 +1,5 @@
 package accel
 
-// tier is the name of the tier in force.
 var tier = "none"
 
 // Tier returns which kernels are in force: "avx512", "avx2", or "none" where the platform, the

@@ -202,7 +202,6 @@ func (t *kernels) packPanels(dst []float64, count, size int, b []float64, brs, b
 	return j1
 }
 
-// clearRows clears the m×n matrix C.
 func clearRows(m, n int, c []float64, ldc int) {
 	for i := range m {
 		clear(c[i*ldc:][:n])

@@ -173,7 +173,6 @@ type Law struct {
 	residual, ends float64 // variances: of the end given the value, without coefficients' errors, and of the end
 }
 
-// newLaw returns the least squares fit.
 func newLaw(s sums, to Scale) Law {
 	l := Law{to: to, n: s.n}
 	if !l.Known() {

@@ -333,7 +333,6 @@ func exactPriors(v View) func(dim int) gaussian.Priors {
 	}
 }
 
-// subset returns the observations listed, in their order.
 func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense, []float64, []float64) {
 	slices.Sort(rows)
 	pick := func(v []float64) []float64 {

@@ -79,7 +79,6 @@ func (m *MultiTask) Eval(ctx context.Context, theta, grad []float64) float64 {
 // a kernel that panics: a [*parallel.Panic] names the task by its index.
 func (m *MultiTask) Err() error { return m.err }
 
-// eval sets the task's value and gradient.
 func (t *likelihoodTask) eval(s *likelihoodScratch, k kernel.Kernel, mean, noiseVariance float64) {
 	n := len(t.z)
 	t.value = math.NaN()

@@ -305,7 +305,6 @@ type sums struct {
 	memory  []estep
 }
 
-// newSums makes sums of tasks in a form.
 func (g *grid) newSums(tasks []*carried, workers int, f form) *sums {
 	s := &sums{g: g, tasks: tasks, workers: workers, parts: make([]tally, min(chunks, len(tasks)))}
 	for i := range s.parts {

@@ -79,7 +79,6 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	return m, d.Err
 }
 
-// encode writes the base process and the grid.
 func (g *grid) encode(e *codec.Encoder) error {
 	if err := e.Kernel(g.base.Kernel); err != nil {
 		return err
@@ -91,7 +90,6 @@ func (g *grid) encode(e *codec.Encoder) error {
 	return nil
 }
 
-// decodeGrid reads what encode wrote.
 func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
 	base := Base{Kernel: d.Kernel(), Mean: d.Value(), NoiseVariance: d.Value()}
 	z, neighbours := d.Points(dim), d.Int()
@@ -117,7 +115,6 @@ func (m Moments) encode(e *codec.Encoder) {
 	e.Lower(m.Cov)
 }
 
-// decodeMoments reads moments on size points.
 func decodeMoments(d *codec.Decoder, size int) (Moments, error) {
 	m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
 	if d.Err == nil && len(m.Mean) != size {

@@ -98,7 +98,6 @@ func (g *grid) dim() int {
 	return d
 }
 
-// prior returns the moments of the base process.
 func (g *grid) prior() Moments {
 	return Moments{Mean: slices.Repeat([]float64{g.base.Mean}, g.len()), Cov: g.gram}
 }

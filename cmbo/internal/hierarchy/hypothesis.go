@@ -85,7 +85,6 @@ func (m *Model) specificKernel(s *Settings) kernel.Kernel {
 	return kernel.Scale(m.specificVariance(), s.SpecificKernel)
 }
 
-// mean sets dst to the prior means at points.
 func (h *hypothesis) mean(dst []float64, at *located) {
 	switch h.past {
 	case nothing:
@@ -99,7 +98,6 @@ func (h *hypothesis) mean(dst []float64, at *located) {
 	}
 }
 
-// variance sets dst to the prior variances at candidates.
 func (h *hypothesis) variance(dst []float64, at *located) {
 	switch h.past {
 	case nothing:

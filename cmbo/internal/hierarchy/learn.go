@@ -59,7 +59,6 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 	return m
 }
 
-// set makes the population that of moments on a grid.
 func (m *Model) set(g *grid, pop Moments) {
 	m.grid, m.pop = g, pop
 	m.mean = sync.OnceValues(func() (*surface, error) { return g.surface(pop.Mean) })
@@ -79,7 +78,6 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 	return learnOn(ctx, tasks, newGrid(*base, z, o.Neighbours), &o)
 }
 
-// learnOn is Learn on a grid.
 func learnOn(ctx context.Context, tasks []Task, g *grid, o *Settings) (*Model, error) {
 	m := newModel(tasks, int64(len(tasks)), o)
 	m.grid = g

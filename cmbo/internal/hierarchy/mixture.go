@@ -136,7 +136,6 @@ func (r *Run) unitFor(y []float64) float64 {
 	return r.Model.affine.unitFor(y)
 }
 
-// setUnit makes u the unit of the run.
 func (r *Run) setUnit(u float64) {
 	r.u, r.affine = u, affinePrior{exact: true}
 	if !r.s.Exact {
@@ -145,7 +144,6 @@ func (r *Run) setUnit(u float64) {
 	r.affine.s = &r.s
 }
 
-// revalue gives the points that r has other values.
 func (r *Run) revalue(y []float64) {
 	for i := range r.y {
 		r.y[i], r.z[i] = y[i], y[i]/r.u

@@ -223,7 +223,6 @@ func (k *kmeansRun) distances(ctx context.Context, p *partition) ([]float64, err
 	return d, err
 }
 
-// weigh computes the objective of p.
 func (k *kmeansRun) weigh(ctx context.Context, p *partition) error {
 	d, err := k.distances(ctx, p)
 	p.sum = 0

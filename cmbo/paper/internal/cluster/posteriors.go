@@ -22,7 +22,6 @@ type normal struct {
 	inverse []float64 // Jeffreys: of cov with the geometry's jitter
 }
 
-// setFactor sets what follows from a factor.
 func (g *normal) setFactor(c *linalg.Cholesky) {
 	l := c.Lower()
 	n, _ := l.Dims()
