@@ -30,7 +30,7 @@ var avx512Kernels = kernels{
 	trsmRow: trsmRowAVX512, cholPanel: cholPanelAVX512,
 	symPass: symPassAVX512, bidiagPass: bidiagPassAVX512,
 	dot: dotAVX512, axpy: axpyAVX512, poleSum: poleSumAVX512,
-	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512, radialAt: radialAtAVX512,
+	radialValues: radialValuesAVX512, radialSlopes: radialSlopesAVX512,
 	axpy4: axpy4AVX512, diffDots: diffDotsAVX512, scale: scaleAVX512, magnitude: magnitudeAVX512,
 	transpose: transposeAVX512, addSquares: addSquaresAVX512, flushMul: flushMulAVX512, flushChain: flushChainAVX512,
 }
@@ -43,7 +43,7 @@ var avx2Kernels = kernels{
 	trsmRow: trsmRowAVX2, cholPanel: cholPanelAVX2,
 	symPass: symPassAVX2, bidiagPass: bidiagPassAVX2,
 	dot: dotAVX2, axpy: axpyAVX2, poleSum: poleSumAVX2,
-	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2, radialAt: radialAtAVX2,
+	radialValues: radialValuesAVX2, radialSlopes: radialSlopesAVX2,
 	axpy4: axpy4AVX2, diffDots: diffDotsAVX2, scale: scaleAVX2, magnitude: magnitudeAVX2, transpose: transposeAVX2,
 	addSquares: addSquaresAVX2, flushMul: flushMulAVX2, flushChain: flushChainAVX2,
 }

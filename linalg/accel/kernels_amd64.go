@@ -2,11 +2,7 @@
 
 package accel
 
-import (
-	"math"
-
-	"github.com/gocmbo/cmbo/internal/f64"
-)
+import "math"
 
 // kernels is one tier: the assembly functions, which take pointers and trust them, and what the Go code around them must
 // know. That code checks lengths, packs and cuts; it is the same for both tiers.
@@ -40,7 +36,6 @@ type kernels struct {
 
 	radialValues func(n int, val, sq *float64, scale, variance float64, f *float64)
 	radialSlopes func(n int, val, slope, sq *float64, scale float64, f *float64)
-	radialAt     func(s float64, f *f64.Radial) (val, slope float64)
 
 	axpy4      func(n int, dst *float64, c0, c1, c2, c3 float64, a0, a1, a2, a3 *float64)
 	scale      func(n int, x *float64, alpha float64)

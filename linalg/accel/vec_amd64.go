@@ -80,7 +80,15 @@ func (t *kernels) RadialSlopes(val, slope, sq []float64, scale float64, f *f64.R
 	t.radialSlopes(len(sq), first(val), first(slope), first(sq), scale, &f.A)
 }
 
-func (t *kernels) RadialAt(s float64, f *f64.Radial) (val, slope float64) { return t.radialAt(s, f) }
+// RadialAt calls the kernels by their names, so that what they write to stays on the stack.
+func (t *kernels) RadialAt(s float64, f *f64.Radial) (val, slope float64) {
+	if t.lanes == 8 {
+		radialSlopesAVX512(1, &val, &slope, &s, 1, &f.A)
+	} else {
+		radialSlopesAVX2(1, &val, &slope, &s, 1, &f.A)
+	}
+	return val, slope
+}
 
 func (t *kernels) DiffDots(a, b, s, u, d []float64) (diff, sum float64) {
 	n := len(a)
@@ -89,16 +97,4 @@ func (t *kernels) DiffDots(a, b, s, u, d []float64) (diff, sum float64) {
 	}
 	b, s, u, d = b[:n], s[:n], u[:n], d[:n]
 	return t.diffDots(n, &a[0], &b[0], &s[0], &u[0], &d[0])
-}
-
-// The tiers' own forms of RadialAt call the kernel directly, so that what it writes to stays on the stack.
-
-func radialAtAVX512(s float64, f *f64.Radial) (val, slope float64) {
-	radialSlopesAVX512(1, &val, &slope, &s, 1, &f.A)
-	return val, slope
-}
-
-func radialAtAVX2(s float64, f *f64.Radial) (val, slope float64) {
-	radialSlopesAVX2(1, &val, &slope, &s, 1, &f.A)
-	return val, slope
 }
