@@ -17,6 +17,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // own are the comparisons that have methods of their own: by their flag, the file that they
@@ -395,10 +396,7 @@ func (s *study) compare(a, b []float64) (mean float64, ratio string) {
 		least := 1e-4 * float64(len(a))
 		return max(u, least) / max(v, least)
 	}
-	var x, y float64
-	for i := range a {
-		x, y = x+a[i], y+b[i]
-	}
+	x, y := stat.Sum(a), stat.Sum(b)
 	const draws = 1000
 	r := rng.Stream(s.protocol.Seed, "bootstrap")
 	ratios := make([]float64, draws)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A target is a new data set to tune.
@@ -81,16 +82,13 @@ func (s *study) curve(m method, value func(t *target, best float64) float64) cur
 	var c curve
 	for q := range s.budget {
 		var values []float64
-		var sum float64
 		for i, t := range s.targets {
 			for _, r := range s.runs[i][m] {
-				v := value(t, slices.Max(r[:q+1]))
-				values = append(values, v)
-				sum += v
+				values = append(values, value(t, slices.Max(r[:q+1])))
 			}
 		}
+		c.mean = append(c.mean, stat.Sum(values)/float64(len(values)))
 		slices.Sort(values)
-		c.mean = append(c.mean, sum/float64(len(values)))
 		c.low, c.high = append(c.low, quantile(values, 0.25)), append(c.high, quantile(values, 0.75))
 	}
 	return c
