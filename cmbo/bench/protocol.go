@@ -59,14 +59,12 @@ type Protocol struct {
 
 // Protocols returns the presets, each with all methods:
 //
-//   - "paper": 85 : 15 random divisions of the tasks five times over, fifty
-//     observations of each source, five initial rows of each target eight times
-//     over, fifty queries; UCB(3), EI and PI; the number of clusters chosen
-//     between 2 and 6 (arXiv:2503.06093, section 4).
-//   - "hpob": HPO-B v3's own: the test tasks are tuned from the five
-//     initialisations test0 to test4 with a hundred queries each. Sources are
-//     the training and validation tasks with fifty observations of each; the
-//     benchmark leaves open how many a method takes.
+//   - "paper": 85 : 15 random divisions of the tasks five times over, fifty observations of each source, five initial rows
+//     of each target eight times over, fifty queries; UCB(3), EI and PI; the number of clusters chosen between 2 and 6
+//     (arXiv:2503.06093, section 4).
+//   - "hpob": HPO-B v3's own: the test tasks are tuned from the five initialisations test0 to test4 with a hundred queries
+//     each. Sources are the training and validation tasks with fifty observations of each; the benchmark leaves open how
+//     many a method takes.
 //   - "quick": as "paper" within about a minute on a laptop: one division, three
 //     targets, two repeats, fifteen queries, EI, four clusters.
 func Protocols() []Protocol {

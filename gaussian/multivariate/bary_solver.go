@@ -17,8 +17,7 @@ import (
 // mix that is not positive definite gives way to the plain step. Both forms of a step compute the image T·S·T of an
 // iterate S, T = Σ w_i·T_i the weighted mean of the optimal maps T_i from N(0, S) to the members:
 //
-//   - Cholesky: T·L = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½ from S = L·Lᵀ. One symmetric root per
-//     member, but errors grow like ε·κ(S).
+//   - Cholesky: T·L = L⁻ᵀ·Σ w_i·(Lᵀ·S_i·L)^½ from S = L·Lᵀ. One symmetric root per member, but errors grow like ε·κ(S).
 //   - Procrustes: T·G = Σ w_i·L_i·polar(L_iᵀ·G) from S = G·Gᵀ. Nothing is inverted:
 //     errors stay at ε, at the price of a polar factor per member.
 //

@@ -6,8 +6,7 @@
 // Among the points 0, …, 2^m − 1, and in every later block of 2^m points that starts at a multiple of 2^m,
 //
 //   - every coordinate has exactly one point in each interval [c, c+1)/2^m;
-//   - the first two coordinates have exactly one point in each dyadic rectangle
-//     of area 2^-m;
+//   - the first two coordinates have exactly one point in each dyadic rectangle of area 2^-m;
 //   - with 2^m = 2^d points, each of the 2^d orthants of the first d coordinates
 //     has exactly one (property A), for every d up to 52.
 //

@@ -15,19 +15,16 @@
 //
 // A run is built on three floors.
 //
-//   - Located (located.go, crossing.go): points carried to the grid, told ones and
-//     candidates alike, and the prior covariances between them, in the parts that
-//     hypotheses share. Candidates come in blocks, points told in panels of eight.
-//     A run of many values, or of more than its past, fits the target's own lengths and noise,
-//     and one that measures points again weighs louder noise than the past's (own.go).
+//   - Located (located.go, crossing.go): points carried to the grid, told ones and candidates alike, and the prior
+//     covariances between them, in the parts that hypotheses share. Candidates come in blocks, points told in panels of
+//     eight. A run of many values, or of more than its past, fits the target's own lengths and noise, and one that measures
+//     points again weighs louder noise than the past's (own.go).
 //
-//   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance,
-//     covariance and mass: something of the past, which is nothing, the population or what
-//     descriptors make of it (relation.go), and a factor times a process of the target's own.
-//     Another factor or mass is a line of Model.hypotheses. Something else of the past is a
-//     constant, a case each of mean, variance and covariance, and one in gridMoments of the
-//     test. What needs other covariances than those of a crossing changes crossing.go and
-//     workspace.go, too.
+//   - Hypothesis (hypothesis.go): what the target may be like, as prior mean, variance, covariance and mass: something of
+//     the past, which is nothing, the population or what descriptors make of it (relation.go), and a factor times a process
+//     of the target's own. Another factor or mass is a line of Model.hypotheses. Something else of the past is a constant, a
+//     case each of mean, variance and covariance, and one in gridMoments of the test. What needs other covariances than
+//     those of a crossing changes crossing.go and workspace.go, too.
 //
 //   - Run (run.go, mixture.go, member.go, workspace.go, affine.go, predict.go), the mixture of the
 //     hypotheses: under each the target is an affine image of a draw f,
