@@ -67,9 +67,7 @@ func taskBytes(t *Task) []byte {
 	for _, c := range []space.Columns{t.Outputs, t.FailedOutputs} {
 		e.Texts(c.Names())
 		for _, name := range c.Names() {
-			for _, v := range c[name] {
-				e.Float(v)
-			}
+			codec.Each(c[name], e.Float)
 		}
 	}
 	encodeCurves(e, t.Curves)
@@ -84,9 +82,7 @@ func digestOf(s *Space) [sha256.Size]byte {
 	}
 	var e codec.Encoder
 	for i := range s.NumCandidates() {
-		for _, v := range s.Encoded().Row(i) {
-			e.Float(v)
-		}
+		codec.Each(s.Encoded().Row(i), e.Float)
 	}
 	return sha256.Sum256(e.Buf)
 }
@@ -94,9 +90,7 @@ func digestOf(s *Space) [sha256.Size]byte {
 func (c *census) encode(e *codec.Encoder) {
 	e.Int(int(c.tasks))
 	e.Int(int(c.valued))
-	for _, v := range c.sum {
-		e.Fixed(v)
-	}
+	codec.Each(c.sum[:], e.Fixed)
 }
 
 func decodeCensus(d *codec.Decoder) census {
@@ -113,9 +107,7 @@ func decodeCensus(d *codec.Decoder) census {
 func encodeRows(e *codec.Encoder, rows [][]float64) {
 	e.Uint(uint64(len(rows)))
 	for _, r := range rows {
-		for _, v := range r {
-			e.Float(v)
-		}
+		codec.Each(r, e.Float)
 	}
 }
 

@@ -95,13 +95,14 @@ func (e *Encoder) Int(v int)        { e.Buf = binary.AppendVarint(e.Buf, int64(v
 func (e *Encoder) Fixed(v uint64)   { e.Buf = binary.LittleEndian.AppendUint64(e.Buf, v) }
 func (e *Encoder) Float(v float64)  { e.Fixed(math.Float64bits(v)) }
 func (e *Encoder) Text(v string)    { e.Uint(uint64(len(v))); e.Buf = append(e.Buf, v...) }
-func (e *Encoder) Ints(v []int)     { e.Uint(uint64(len(v))); each(v, e.Int) }
-func (e *Encoder) Texts(v []string) { e.Uint(uint64(len(v))); each(v, e.Text) }
+func (e *Encoder) Ints(v []int)     { e.Uint(uint64(len(v))); Each(v, e.Int) }
+func (e *Encoder) Texts(v []string) { e.Uint(uint64(len(v))); Each(v, e.Text) }
 
 // Raw writes bytes that say themselves where they end.
 func (e *Encoder) Raw(b []byte) { e.Buf = append(e.Buf, b...) }
 
-func each[T any](v []T, f func(T)) {
+// Each calls f, a method of an Encoder, for each entry of v.
+func Each[T any](v []T, f func(T)) {
 	for _, x := range v {
 		f(x)
 	}
@@ -122,7 +123,7 @@ func (e *Encoder) Floats(v []float64) {
 		return
 	}
 	e.Uint(uint64(len(v)) + 1)
-	each(v, e.Float)
+	Each(v, e.Float)
 }
 
 // Matrix writes a matrix.
@@ -131,7 +132,7 @@ func (e *Encoder) Matrix(m *linalg.Dense) {
 	e.Uint(uint64(rows))
 	e.Uint(uint64(cols))
 	for i := range rows {
-		each(m.Row(i), e.Float)
+		Each(m.Row(i), e.Float)
 	}
 }
 
@@ -302,7 +303,7 @@ func (e *Encoder) Lower(a *linalg.Sym) {
 	n := a.Dim()
 	e.Uint(uint64(n*(n+1)/2) + 1)
 	for i := range n {
-		each(a.Row(i)[:i+1], e.Float)
+		Each(a.Row(i)[:i+1], e.Float)
 	}
 }
 
