@@ -111,7 +111,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 				case 2:
 					opt.Best()
 					weightsOf(t, opt)
-					opt.Open()
+					opt.Trials()
 					opt.Observations()
 				case 3:
 					if _, _, err := opt.Predict(ctx, rows[r.IntN(len(rows))]); err != nil {
@@ -134,9 +134,10 @@ func manyGoroutines(t *testing.T, round uint64) {
 	for _, o := range opt.Observations() {
 		require.Equal(t, target(o.X), o.Y)
 	}
-	for _, trial := range opt.Open() {
-		require.Equal(t, "open", fate[trial.ID])
+	for _, trial := range opt.Trials() {
+		require.Equal(t, cmbo.Status(fate[trial.ID]), trial.Status)
 	}
+	require.Len(t, opt.Trials(), len(fate))
 
 	// The journal tells in what order things happened: it leads to this state,
 	// and on as here.
@@ -144,7 +145,7 @@ func manyGoroutines(t *testing.T, round uint64) {
 	require.NoError(t, err)
 	require.EqualValues(t, journal.Len(), valid)
 	require.Equal(t, opt.Observations(), again.Observations())
-	require.Equal(t, opt.Open(), again.Open())
+	require.Equal(t, opt.Trials(), again.Trials())
 	require.Equal(t, weightsOf(t, opt), weightsOf(t, again))
 	next, err := opt.Ask(ctx)
 	require.NoError(t, err)

@@ -162,6 +162,43 @@ func ExampleOptimizer_TellFailed() {
 	// 3 of 15 crashed, best accuracy 0.95
 }
 
+// A page that shows how a run is going lists its trials with what has become of each.
+func ExampleOptimizer_Trials() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("batch", 1, 1024)))
+	opt := must(cmbo.New(space, cmbo.WithMinimize()))
+	for range 4 {
+		trial := must(opt.Ask(ctx))
+		var err error
+		switch batch := trial.Int("batch"); {
+		case trial.ID == 4: // under way
+		case batch > 256: // out of memory
+			err = opt.TellFailed(trial.ID)
+		default:
+			err = opt.Tell(trial.ID, 1000/float64(batch))
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+	values := map[int]float64{} // by trial
+	for _, o := range opt.Observations() {
+		values[o.Trial] = o.Y
+	}
+	for _, trial := range opt.Trials() {
+		fmt.Printf("%v: %v", trial, trial.Status)
+		if trial.Status == cmbo.StatusTold {
+			fmt.Printf(" %.1f s", values[trial.ID])
+		}
+		fmt.Println()
+	}
+	// Output:
+	// trial 1: batch=1: told 1000.0 s
+	// trial 2: batch=292: failed
+	// trial 3: batch=130: told 7.7 s
+	// trial 4: batch=10: open
+}
+
 // What the model believes: of the past, of a point, of its last proposal.
 func ExampleOptimizer_LastStep() {
 	ctx := context.Background()

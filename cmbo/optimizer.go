@@ -504,11 +504,17 @@ func (o *Optimizer) observation(i int) Observation {
 
 // Open returns the trials that are waiting for an answer, in the order of asking.
 func (o *Optimizer) Open() []Trial {
+	return slices.DeleteFunc(o.Trials(), func(t Trial) bool { return t.Status != StatusOpen })
+}
+
+// Trials returns all trials in the order of asking, each with its [Status]: entry i has the ID i+1. What they brought
+// is in [Optimizer.Observations], by Observation.Trial, and in [Optimizer.Task].
+func (o *Optimizer) Trials() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	var ts []Trial
-	for _, id := range o.h.Pending() {
-		ts = append(ts, o.trial(&o.h, id))
+	for i := range o.h.Trials {
+		ts = append(ts, o.trial(&o.h, i+1))
 	}
 	return ts
 }

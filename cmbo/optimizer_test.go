@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"io"
 	"math"
 	"runtime"
@@ -595,6 +596,57 @@ func TestOptimizerTaskRoundTrip(t *testing.T) {
 	require.Equal(t, 0.5, task.NoiseVariance[7])
 	prior := learn(t, space, append(family(3, 10), task))
 	require.Equal(t, 4, prior.NumTasks())
+}
+
+func TestTrials(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	opt := newOptimizer(t, space)
+	require.Empty(t, opt.Trials())
+	asked, err := opt.AskN(ctx, 7)
+	require.NoError(t, err)
+	report := func(id int, y float64) {
+		_, err := opt.Report(ctx, id, 1, y)
+		require.NoError(t, err)
+	}
+	require.NoError(t, opt.Tell(2, 0.5))
+	require.NoError(t, opt.TellFailed(3))
+	require.NoError(t, opt.Cancel(4))
+	report(5, 0.25)
+	require.NoError(t, opt.TellStopped(ctx, 5))
+	report(6, math.NaN())
+	report(7, 0.75)
+	want := []cmbo.Status{cmbo.StatusOpen, cmbo.StatusTold, cmbo.StatusFailed, cmbo.StatusCancelled, cmbo.StatusStopped,
+		cmbo.StatusFailed, cmbo.StatusOpen}
+	restored, err := cmbo.Restore(bytes.NewReader(snapshot(t, opt)))
+	require.NoError(t, err)
+	for i, w := range want {
+		require.Equal(t, cmbo.StatusOpen, asked[i].Status)
+		asked[i].Status = w
+	}
+	for _, o := range []*cmbo.Optimizer{opt, restored} {
+		got := o.Trials()
+		for i := range got { // but for the space, of which each has its own
+			require.Equal(t, asked[i].Config(), got[i].Config())
+			require.Equal(t, asked[i].Status, got[i].Status)
+			require.Equal(t, i+1, got[i].ID)
+		}
+		require.Len(t, got, len(want))
+		require.Equal(t, []cmbo.Trial{got[0], got[6]}, o.Open())
+		got[0].X[0] = 2
+		require.NotEqual(t, got[0].X, o.Trials()[0].X)
+	}
+	for _, err := range []error{opt.Tell(5, 1), opt.Cancel(6)} {
+		require.ErrorIs(t, err, cmbo.ErrTrialClosed)
+	}
+	require.ErrorContains(t, opt.Tell(5, 1), "5 was stopped")
+	text, err := json.Marshal(opt.Trials()[4])
+	require.NoError(t, err)
+	require.Contains(t, string(text), `"Status":"stopped"`)
+	var read cmbo.Trial // by a worker elsewhere
+	require.NoError(t, json.Unmarshal(text, &read))
+	require.Equal(t, opt.Trials()[4].X, read.X)
+	require.Equal(t, cmbo.StatusStopped, read.Status)
 }
 
 func TestTrialAccessors(t *testing.T) {

@@ -101,7 +101,7 @@ func (o *draft) ask(ctx context.Context) error {
 
 func (o *Optimizer) trial(h *runlog.Log, id int) Trial {
 	t := h.Trials[id-1]
-	return Trial{ID: id, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, space: o.space}
+	return Trial{ID: id, Index: t.Index, X: slices.Clone(t.X), Resumes: t.Resumes, Status: Status(t.Status.String()), space: o.space}
 }
 
 // designPoint takes the next unused point of the initial design that the budget is likely to pay for: Sobol points of

@@ -14,16 +14,28 @@ type Trial struct {
 	Index int
 	// X is the point, as [Space] describes rows.
 	X []float64
-	// Resumes is the ID of the trial that was stopped and whose evaluation this one goes on
-	// with, 0 for none: see [WithCheckpoints].
+	// Resumes is the ID of the trial that was stopped and whose evaluation this one goes on with, 0 for none: see [WithCheckpoints].
 	Resumes int
+	// Status is what had become of the trial when the Optimizer returned it.
+	Status Status
 
 	space *Space
 }
 
-// Float returns the value of a float, integer or ordinal parameter. Float, Int, Choice and Bool panic if the space
-// has no parameter of their kind and that name, or no Optimizer made the trial; [Trial.Config] and [Trial.Into] do
-// not.
+// Status says what has become of a trial.
+type Status string
+
+// The states of a trial.
+const (
+	StatusOpen      Status = "open"      // it waits for an answer
+	StatusTold      Status = "told"      // an [Observation] has its value
+	StatusFailed    Status = "failed"    // its evaluation failed, or reported a value that is no number
+	StatusCancelled Status = "cancelled" // it was taken back
+	StatusStopped   Status = "stopped"   // before its end
+)
+
+// Float returns the value of a float, integer or ordinal parameter. Float, Int, Choice and Bool panic if the space has no
+// parameter of their kind and that name, or no Optimizer made the trial; [Trial.Config] and [Trial.Into] do not.
 func (t Trial) Float(name string) float64 { return t.point().Float(name) }
 
 // Int returns the value of an integer parameter or of an ordinal of whole numbers. It panics as [Trial.Float] does.

@@ -135,5 +135,5 @@ func TestDiskFull(t *testing.T) {
 	p = start(t, dir)
 	c = connect()
 	same("ended while full")
-	t.Logf("%d trials and %d bytes of log on the full disk", len(d.twin.Trials), len(b))
+	t.Logf("%d trials and %d bytes of log on the full disk", len(d.twin.Trials()), len(b))
 }

@@ -42,9 +42,9 @@ func TestStudyIsItsTwin(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				n := len(w.Trials)
+				n := len(w.Trials())
 				same(t, s, w, w.Next(rng))
-				for id := n + 1; id <= len(w.Trials); id++ {
+				for id := n + 1; id <= len(w.Trials()); id++ {
 					weights[id] = before
 				}
 				if d := diff(s, w); d != "" {

@@ -161,11 +161,10 @@ type Op struct {
 	Noise float64 // 0 for none
 }
 
-// A Twin is an optimiser with its history.
+// A Twin is an optimiser of a kind of study.
 type Twin struct {
-	Kind   Kind
-	Opt    *cmbo.Optimizer
-	Trials []api.Trial
+	Kind Kind
+	Opt  *cmbo.Optimizer
 }
 
 // New returns a twin of a new study.
@@ -174,17 +173,34 @@ func New(k Kind) (*Twin, error) {
 	return &Twin{Kind: k, Opt: o}, err
 }
 
+// Trials returns all trials as the service tells them.
+func (t *Twin) Trials() (out []api.Trial) {
+	told := map[int]cmbo.Observation{}
+	for _, o := range t.Opt.Observations() {
+		told[o.Trial] = o
+	}
+	for _, a := range t.Opt.Trials() {
+		tr := api.Trial{ID: a.ID, Status: string(a.Status), X: a.X}
+		if a.Index >= 0 {
+			tr.Index = &a.Index
+		}
+		if o, ok := told[a.ID]; ok {
+			tr.Y, tr.NoiseVariance = &o.Y, o.NoiseVariance
+		}
+		out = append(out, tr)
+	}
+	return out
+}
+
 // Next returns a random thing to do. Now and then it is something that must be
 // refused.
 func (t *Twin) Next(rng *rand.Rand) Op {
 	var open []int
-	for _, tr := range t.Trials {
-		if tr.Status == api.Open {
-			open = append(open, tr.ID)
-		}
+	for _, tr := range t.Opt.Open() {
+		open = append(open, tr.ID)
 	}
 	x := point(t.Kind.Study.Space, rng)
-	op := Op{Trial: rng.IntN(len(t.Trials)+2) + 1} // often one that is closed or unknown
+	op := Op{Trial: rng.IntN(len(t.Opt.Trials())+2) + 1} // often one that is closed or unknown
 	if len(open) > 0 && rng.IntN(12) > 0 {
 		op.Trial = open[rng.IntN(len(open))]
 	}
@@ -216,24 +232,13 @@ func (t *Twin) Apply(op Op) ([]api.Trial, error) {
 	if op.Noise > 0 {
 		noise = append(noise, cmbo.WithNoise(op.Noise))
 	}
-	end := func(status string, err error) ([]api.Trial, error) {
-		if err != nil {
-			return nil, err
-		}
-		tr := &t.Trials[op.Trial-1]
-		tr.Status = status
-		if status == api.Told {
-			tr.Y, tr.NoiseVariance = &op.Y, op.Noise
-		}
-		return nil, nil
-	}
 	switch op.Kind {
 	case "tell":
-		return end(api.Told, t.Opt.Tell(op.Trial, op.Y, noise...))
+		return nil, t.Opt.Tell(op.Trial, op.Y, noise...)
 	case "fail":
-		return end(api.Failed, t.Opt.TellFailed(op.Trial))
+		return nil, t.Opt.TellFailed(op.Trial)
 	case "cancel":
-		return end(api.Cancelled, t.Opt.Cancel(op.Trial))
+		return nil, t.Opt.Cancel(op.Trial)
 	case "observe":
 		return nil, t.Opt.Observe(op.X, op.Y, noise...)
 	}
@@ -252,21 +257,13 @@ func (t *Twin) Apply(op Op) ([]api.Trial, error) {
 	if err != nil {
 		return nil, err
 	}
-	n := len(t.Trials)
-	for _, a := range asked {
-		tr := api.Trial{ID: a.ID, Status: api.Open, X: a.X}
-		if a.Index >= 0 {
-			tr.Index = &a.Index
-		}
-		t.Trials = append(t.Trials, tr)
-	}
-	return t.Trials[n:], nil
+	return t.Trials()[asked[0].ID-1:], nil
 }
 
 // Diff tells how a study differs from the twin, bit by bit; empty if it does
 // not.
 func (t *Twin) Diff(trials []api.Trial, best *api.Best, observations int) string {
-	if d := DiffTrials(trials, t.Trials); d != "" {
+	if d := DiffTrials(trials, t.Trials()); d != "" {
 		return d
 	}
 	if n := len(t.Opt.Observations()); observations != n {
