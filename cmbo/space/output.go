@@ -9,6 +9,8 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 )
 
 // Columns are the values of a task's further outputs, by name: of each output one for each value of the objective, or
@@ -16,18 +18,7 @@ import (
 type Columns map[string][]float64
 
 // MarshalJSON writes an object of lists, null for NaN.
-func (c Columns) MarshalJSON() ([]byte, error) {
-	m := make(map[string][]*float64, len(c))
-	for name, values := range c {
-		m[name] = make([]*float64, len(values))
-		for i := range values {
-			if v := values[i]; !math.IsNaN(v) {
-				m[name][i] = &v
-			}
-		}
-	}
-	return json.Marshal(m)
-}
+func (c Columns) MarshalJSON() ([]byte, error) { return codec.JSON(c) }
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (c *Columns) UnmarshalJSON(b []byte) error {
