@@ -90,3 +90,31 @@ func ExampleLearner_Encode() {
 	// best of run 2: 20 ms
 	// best of run 3: 20 ms
 }
+
+// A run was recorded in seconds instead of milliseconds. Its task is taken out and added as it should have been.
+func ExampleLearner_Remove() {
+	ctx := context.Background()
+	space := must(cmbo.NewSpace(cmbo.LogInt("buffer", 1, 4096)))
+	rows := [][]float64{{1}, {16}, {256}, {4096}}
+	learner := must(cmbo.NewLearner(space, cmbo.WithMinimize()))
+	for _, task := range []cmbo.Task{
+		{ID: "monday", X: rows, Y: []float64{31, 24, 21, 29}},
+		{ID: "tuesday", X: rows, Y: []float64{.034, .027, .022, .028}},
+	} {
+		if err := learner.Add(task); err != nil {
+			log.Fatal(err)
+		}
+	}
+	tuesday := cmbo.Task{ID: "tuesday", X: rows, Y: []float64{34, 27, 22, 28}}
+	fmt.Println(learner.Add(tuesday))
+	if err := learner.Remove("tuesday"); err != nil {
+		log.Fatal(err)
+	}
+	if err := learner.Add(tuesday); err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(must(learner.Prior(ctx)).NumTasks(), "tasks")
+	// Output:
+	// cmbo: invalid task: task "tuesday": two tasks have this ID
+	// 2 tasks
+}

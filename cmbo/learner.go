@@ -221,6 +221,30 @@ func sameKernel(a, b kernel.Kernel) bool {
 		(a == nil || slices.Equal(a.AppendParams(nil), b.AppendParams(nil)))
 }
 
+// Remove takes out the task of an ID, for good or to Add it corrected: the learner is then one that never had it. It fails
+// with [ErrTask], changing nothing, if there is no such task, and after the first pass, or if it kept a sample of the tasks.
+func (l *Learner) Remove(id string) error {
+	if err := l.made(); err != nil {
+		return err
+	}
+	if l.pass > 0 || l.seen.tasks > int64(len(l.kept.valued)+len(l.kept.failing)) {
+		return space.InTask(space.Errorf(ErrTask, "pass %d, with a sample of %d tasks, gives none back", l.pass+1, l.seen.tasks), id)
+	}
+	rest := l.Shard()
+	for _, t := range l.kept.tasks() {
+		if t.ID != id {
+			if err := rest.Add(t); err != nil {
+				return err
+			}
+		}
+	}
+	if rest.seen.tasks == l.seen.tasks {
+		return space.InTask(space.Errorf(ErrTask, "none of %d tasks has this ID", l.seen.tasks), id)
+	}
+	*l = *rest
+	return nil
+}
+
 // EndPass ends a pass and reports whether another one is worth its while. It fails with [ErrNoTasks] if no task has a value,
 // with [ErrTask] if a later pass has not seen the tasks of the first one, with [ErrOption], with [ErrNumerical], or with
 // ctx.Err(), which a later pass looks at once; the learner is then what it was. It takes the time of Learn for the

@@ -208,6 +208,58 @@ func TestLearnerIsTheSameEverywhere(t *testing.T) {
 
 // TestLearnerPassesMatter: the population is learned from all tasks, and not only from
 // those that are kept.
+// A learner without a task is, to the byte, one that never had it, stored in between or not.
+func TestLearnerRemoves(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	learner := func(tasks []cmbo.Task) *cmbo.Learner {
+		l, err := cmbo.NewLearner(box, append(slices.Clip(smallSets), cmbo.WithMinimize())...)
+		require.NoError(t, err)
+		for _, task := range tasks {
+			require.NoError(t, l.Add(task))
+		}
+		return l
+	}
+	encoded := func(l *cmbo.Learner) []byte {
+		var b bytes.Buffer
+		require.NoError(t, l.Encode(&b))
+		return b.Bytes()
+	}
+	tasks := past(14) // the last is of failures alone
+	for j, task := range tasks {
+		l := learner(tasks)
+		if j%2 == 0 {
+			l, err = cmbo.DecodeLearner(box, bytes.NewReader(encoded(l)))
+			require.NoError(t, err)
+		}
+		require.NoError(t, l.Remove(task.ID))
+		rest := slices.Delete(slices.Clone(tasks), j, j+1)
+		require.Equal(t, encoded(learner(rest)), encoded(l))
+		require.ErrorIs(t, l.Remove(task.ID), cmbo.ErrTask)
+		require.NoError(t, l.Add(task))
+		require.Equal(t, encoded(learner(tasks)), encoded(l))
+	}
+
+	// An output's unit, and its name, are free again.
+	l := learner(tasks[:1])
+	other := tasks[1]
+	other.Outputs = space.Columns{"Seconds": make([]float64, len(other.Y))}
+	require.ErrorIs(t, l.Add(other), cmbo.ErrTask)
+	require.NoError(t, l.Remove(tasks[0].ID))
+	require.NoError(t, l.Add(other))
+
+	require.ErrorIs(t, new(cmbo.Learner).Remove("a"), cmbo.ErrOption)
+	fewKept(t, 5)
+	l = learner(tasks)
+	before := encoded(l)
+	require.EqualError(t, l.Remove(tasks[0].ID), `cmbo: invalid task: task "run-000000": pass 1, with a sample of 14 tasks, gives none back`)
+	require.Equal(t, before, encoded(l))
+	_, err = l.EndPass(ctx)
+	require.NoError(t, err)
+	require.ErrorIs(t, l.Remove(tasks[0].ID), cmbo.ErrTask)
+	require.ErrorIs(t, l.Shard().Remove(tasks[0].ID), cmbo.ErrTask)
+}
+
 func TestLearnerPassesMatter(t *testing.T) {
 	testutil.SkipShort(t, "one goroutine adds hundreds of tasks")
 	fewKept(t, 12)

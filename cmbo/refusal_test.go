@@ -260,6 +260,7 @@ func TestNilContext(t *testing.T) {
 		"zero Learner.Prior":   {func() error { _, err := unmade.Prior(ctx); return err }, "zero Learner"},
 		"nil Learner.Prior":    {func() error { _, err := (*cmbo.Learner)(nil).Prior(ctx); return err }, "zero Learner"},
 		"zero Learner.Shard":   {func() error { return unmade.Shard().Add(tasks[0]) }, "zero Learner"},
+		"zero Learner.Remove":  {func() error { return unmade.Remove("a") }, "zero Learner"},
 		"nil Learner.Shard":    {func() error { return learner.Merge((*cmbo.Learner)(nil).Shard()) }, "zero Learner"},
 	} {
 		err := c.do()
