@@ -76,16 +76,17 @@ func percent(p float64) string {
 // Report adds a value to the learning curve of a trial, in the unit and direction of the final value, and advises
 // whether to go on. To follow the advice to stop, call [Optimizer.TellStopped]. A value that is NaN or infinite ends
 // the trial as failed, without a cost ([WithBudget]); do not call TellStopped then. Steps, such as epochs, are not
-// negative, increase, and mean the same in all trials and past tasks. If an evaluation restarts after a crash, report
+// negative, increase, and mean the same in all trials and past tasks. Tell the last step's value without a report, which
+// may advise to stop, and then an estimate would take the value's place. If an evaluation restarts after a crash, report
 // the steps after its last one, or cancel its trial and enqueue its point.
 //
 // The advice is to stop once the curve has cut the chance to become the best by nine tenths, judging by the curves of
 // past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. However small a chance was before the
 // curve, as of a point enqueued far from the best, it is no reason to stop: models are too sure of such chances, and to
-// stop all below 1e-4 finds less (examples/hpob/README.md). It needs a best value and, without
-// past curves or with a prior of ranks, five completed curves. Report fails, changing nothing, with
-// [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or, for a finite value that Tell refuses, [ErrValue]. If only
-// its advice fails, with [ErrNumerical] or ctx.Err(), the value counts. It waits for an Ask under way.
+// stop all below 1e-4 finds less (examples/hpob/README.md). It needs a best value and, without past curves or with a prior
+// of ranks, five completed curves. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or,
+// for a finite value that Tell refuses, [ErrValue]. If only its advice fails, with [ErrNumerical] or ctx.Err(), the value
+// counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)

@@ -64,8 +64,8 @@ func New(params ...Param) (*Space, error) {
 
 // UnitCube returns the space of dim coordinates in [0, 1], named x0, x1, ...: for points that are already encoded.
 func UnitCube(dim int) (*Space, error) {
-	if dim < 1 {
-		return nil, fmt.Errorf("%w: a unit cube needs at least one coordinate, have %d", ErrSpace, dim)
+	if dim < 1 || dim > 1<<24 { // parameters that memory hardly holds are a mistake
+		return nil, fmt.Errorf("%w: a unit cube of %d coordinates", ErrSpace, dim)
 	}
 	params := make([]Param, dim)
 	for i := range params {

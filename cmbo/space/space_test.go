@@ -436,9 +436,11 @@ func TestNewSpaceRejects(t *testing.T) {
 		require.ErrorIs(t, err, ErrSpace, name)
 		require.ErrorContains(t, err, name)
 	}
-	_, err := UnitCube(0)
-	require.ErrorIs(t, err, ErrSpace)
-	_, err = Candidates(nil)
+	for _, dim := range []int{0, -1, math.MaxInt} {
+		_, err := UnitCube(dim)
+		require.ErrorIs(t, err, ErrSpace)
+	}
+	_, err := Candidates(nil)
 	require.ErrorIs(t, err, ErrSpace)
 }
 
