@@ -137,15 +137,14 @@ func lines(rs []*record) int {
 
 // event is what the view needs of a line of a journal after the first.
 type event struct {
-	Kind      string     `json:"event"`
-	Trial     int        `json:"trial"`
-	Step      *int       `json:"step"`
-	Index     *int       `json:"index"`
-	X         []float64  `json:"x"`
-	Y         *float64   `json:"y"`
-	Noise     float64    `json:"noise_variance"`
-	Distances []*float64 `json:"distances"`
-	Paused    bool       `json:"paused"` // stopped, and can go on
+	Kind   string    `json:"event"`
+	Trial  int       `json:"trial"`
+	Step   *int      `json:"step"`
+	Index  *int      `json:"index"`
+	X      []float64 `json:"x"`
+	Y      *float64  `json:"y"`
+	Noise  float64   `json:"noise_variance"`
+	Paused bool      `json:"paused"` // stopped, and can go on
 
 	Outputs map[string]float64 `json:"outputs"`
 }

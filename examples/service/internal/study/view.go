@@ -14,16 +14,15 @@ import (
 // A Trial is a point proposed and what became of it. Its slices are shared and
 // must not be changed.
 type Trial struct {
-	ID        int
-	Status    string // as in package api
-	Index     int    // of the candidate, -1 in a parameter space
-	X         []float64
-	Y         float64 // if it was told
-	Noise     float64 // variance, 0 if it was not given
-	Weights   []float64
-	Distances []*float64 // nil entries for infinity
-	Deadline  Deadline
-	Expired   bool // it ended at its deadline
+	ID       int
+	Status   string // as in package api
+	Index    int    // of the candidate, -1 in a parameter space
+	X        []float64
+	Y        float64 // if it was told
+	Noise    float64 // variance, 0 if it was not given
+	Weights  []float64
+	Deadline Deadline
+	Expired  bool // it ended at its deadline
 	// Expected is what the model expected of the value when it chose the
 	// point. It is nil for points that no model chose, and for trials that were
 	// open when the service restarted.
@@ -209,7 +208,7 @@ func (v *view) apply(r *record, events []event, s *Study) Reply {
 	for _, e := range events {
 		switch e.Kind {
 		case "asked":
-			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights, Distances: e.Distances,
+			t := Trial{ID: e.Trial, Status: api.Open, Index: -1, X: e.X, Weights: r.Weights,
 				Deadline: Deadline{At: r.Deadline, Fail: r.Fail}}
 			if e.Index != nil {
 				t.Index = *e.Index
