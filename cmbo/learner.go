@@ -223,6 +223,7 @@ func sameKernel(a, b kernel.Kernel) bool {
 
 // Remove takes out the task of an ID, for good or to Add it corrected: the learner is then one that never had it. It fails
 // with [ErrTask], changing nothing, if there is no such task, and after the first pass, or if it kept a sample of the tasks.
+// It takes the time of adding all others.
 func (l *Learner) Remove(id string) error {
 	if err := l.made(); err != nil {
 		return err

@@ -504,7 +504,13 @@ func (o *Optimizer) observation(i int) Observation {
 
 // Open returns the trials that are waiting for an answer, in the order of asking.
 func (o *Optimizer) Open() []Trial {
-	return slices.DeleteFunc(o.Trials(), func(t Trial) bool { return t.Status != StatusOpen })
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	var ts []Trial
+	for _, id := range o.h.Pending() {
+		ts = append(ts, o.trial(&o.h, id))
+	}
+	return ts
 }
 
 // Trials returns all trials in the order of asking, each with its [Status]: entry i has the ID i+1. What they brought

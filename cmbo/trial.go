@@ -14,7 +14,8 @@ type Trial struct {
 	Index int
 	// X is the point, as [Space] describes rows.
 	X []float64
-	// Resumes is the ID of the trial that was stopped and whose evaluation this one goes on with, 0 for none: see [WithCheckpoints].
+	// Resumes is the ID of the trial that was stopped and whose evaluation this one goes on with, 0 for none: see
+	// [WithCheckpoints].
 	Resumes int
 	// Status is what had become of the trial when the Optimizer returned it.
 	Status Status

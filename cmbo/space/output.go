@@ -17,8 +17,15 @@ import (
 // for each failure; NaN, in JSON null, where it was not measured.
 type Columns map[string][]float64
 
-// MarshalJSON writes an object of lists, null for NaN.
-func (c Columns) MarshalJSON() ([]byte, error) { return codec.JSON(c) }
+// MarshalJSON writes an object of lists, null for NaN. It refuses infinite values.
+func (c Columns) MarshalJSON() ([]byte, error) {
+	for name, values := range c {
+		if i := slices.IndexFunc(values, func(v float64) bool { return math.IsInf(v, 0) }); i >= 0 {
+			return nil, Errorf(ErrValue, "output %q has %g in row %d", name, values[i], i)
+		}
+	}
+	return codec.JSON(c)
+}
 
 // UnmarshalJSON reads what MarshalJSON writes.
 func (c *Columns) UnmarshalJSON(b []byte) error {

@@ -36,6 +36,9 @@ func TestColumns(t *testing.T) {
 	b, err = json.Marshal(Task{ID: "t"})
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"id":"t","x":null,"y":null}`, string(b), "nothing is seen of no outputs")
+	_, err = json.Marshal(Columns{"size": {1, math.Inf(-1)}})
+	require.ErrorIs(t, err, ErrValue)
+	require.ErrorContains(t, err, `output "size" has -Inf in row 1`)
 }
 
 // Numbers of a task that are null are an error and not 0, where there are numbers only; the
