@@ -2,7 +2,9 @@ package cmbo_test
 
 import (
 	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -65,6 +67,44 @@ func BenchmarkFirstAsk(b *testing.B) {
 					b.Fatal(err)
 				}
 			}
+		})
+	}
+}
+
+// BenchmarkPlainRun is a run without past tasks in a parameter space of 6 coordinates: the metrics are the median and
+// the longest time of its proposals, some of which fit the process anew.
+func BenchmarkPlainRun(b *testing.B) {
+	box, err := cmbo.UnitCube(6)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, n := range []int{100, 300} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			var took []float64
+			for b.Loop() {
+				o, err := cmbo.New(box)
+				if err != nil {
+					b.Fatal(err)
+				}
+				for range n {
+					began := time.Now()
+					t, err := o.Ask(b.Context())
+					if err != nil {
+						b.Fatal(err)
+					}
+					took = append(took, float64(time.Since(began).Microseconds())/1e3)
+					var y float64
+					for j, u := range t.X {
+						y -= (u - 0.4) * (u - 0.4) / float64(1+j)
+					}
+					if err := o.Tell(t.ID, y); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			slices.Sort(took)
+			b.ReportMetric(took[len(took)/2], "median-ms")
+			b.ReportMetric(took[len(took)-1], "longest-ms")
 		})
 	}
 }

@@ -18,7 +18,8 @@ var ErrLocked = errors.New("journalfile: the file is in use")
 
 // Open begins a run whose journal is the named file, or goes on with the run that is in it, with the space and the options
 // that it was begun with: those of [cmbo.New], but for [cmbo.WithJournal]. It fails as [cmbo.ResumeJournal] does;
-// [cmbo.WithJournalMark] lets it notice that a file has lost its end. What an interrupted write has left is cut off.
+// [cmbo.WithJournalMark] lets it notice that a file has lost its end. What an interrupted write has left is cut off. For
+// another prior than the run began with see [cmbo.WithNewPrior].
 //
 // An event that the Optimizer acknowledges has been written and synced, and so has the file's name. If a write fails, the
 // call that caused it fails, nothing has changed, and the next call may succeed. After a failed sync, or if the rest of a
