@@ -1,6 +1,7 @@
 package cmbo_test
 
 import (
+	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -23,6 +24,7 @@ var (
 	ownProblems = flag.Int("own", 3, "problems of each family of TestOwnLengthsOfRuns")
 	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
 	ownFirst    = flag.Uint64("own-first", 0, "number of the first problem of each of its families")
+	ownListed   = flag.Int("own-listed", 4, "problems of TestOwnLengthsOnAList")
 	ownOther    = flag.String("own-other", likelyOfAny, "the change that it compares the default with, as WithAblation takes it")
 )
 
@@ -291,4 +293,63 @@ func ratioOf(logs []float64) string {
 	mean, variance := stat.MeanVariance(logs)
 	by := 2 * math.Sqrt(variance/float64(len(logs)))
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", math.Pow(10, mean), math.Pow(10, mean-by), math.Pow(10, mean+by))
+}
+
+// TestOwnLengthsOnAList: where two of four parameters matter to the past and the other two to the target, a run on a list of
+// candidates ends nearer to the best one if lengths beside the past are its own before it has dozens of values.
+func TestOwnLengthsOnAList(t *testing.T) {
+	testutil.SkipShort(t, "it compares where runs end")
+	ctx, later := context.Background(), cmbo.WithAblation("OwnFrom=5:55")
+	var ratios []float64
+	for seed := range uint64(*ownListed) {
+		r := rng.Stream(seed, t.Name())
+		numbers, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1), cmbo.Float("c", 0, 1), cmbo.Float("d", 0, 1))
+		require.NoError(t, err)
+		rows, err := numbers.Sample(400, seed)
+		require.NoError(t, err)
+		space, err := numbers.WithCandidates(rows)
+		require.NoError(t, err)
+		var centre [4]float64
+		for j := range centre {
+			centre[j] = 0.15 + 0.7*r.Float64()
+		}
+		one := func(first, second float64) func(x []float64) float64 {
+			p := peak(near(r, centre[0], 0.1), near(r, centre[1], 0.1), 0.25)
+			q := peak(near(r, centre[2], 0.1), near(r, centre[3], 0.1), 0.25)
+			return func(x []float64) float64 { return first*p(x[0], x[1]) + second*q(x[2], x[3]) }
+		}
+		var tasks []cmbo.Task
+		for i := range 10 {
+			k, f := cmbo.Task{ID: fmt.Sprint(i)}, one(1, 0.05)
+			for _, row := range r.Perm(len(rows))[:25] {
+				k.X, k.Y = append(k.X, rows[row]), append(k.Y, f(rows[row])+0.01*r.NormFloat64())
+			}
+			tasks = append(tasks, k)
+		}
+		f := one(0.1, 1)
+		top := math.Inf(-1)
+		for _, x := range rows {
+			top = max(top, f(x))
+		}
+		var logs [2]float64
+		for arm, learn := range [][]cmbo.LearnOption{nil, {later}} {
+			prior, err := cmbo.Learn(ctx, space, tasks, learn...)
+			require.NoError(t, err)
+			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithSeed(seed))
+			require.NoError(t, err)
+			best := math.Inf(-1)
+			for range 25 {
+				trial, err := opt.Ask(ctx)
+				require.NoError(t, err)
+				y := f(trial.X)
+				require.NoError(t, opt.Tell(trial.ID, y))
+				best = max(best, y)
+			}
+			logs[arm] = math.Log10(top - best + 0.005)
+		}
+		ratios = append(ratios, logs[0]-logs[1])
+	}
+	t.Logf("regret over that with lengths of its own from the 55th value on: %s", ratioOf(ratios))
+	mean, _ := stat.MeanVariance(ratios)
+	assert.Less(t, mean, math.Log10(0.75))
 }

@@ -68,9 +68,9 @@ type Settings struct {
 	// tasks': a trace, and a third of all.
 	Besides        []float64
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
-	// From OwnFrom values on a run has lengths and noise of its own, without a list of candidates and with one, on whose rows
-	// they bring nothing sooner; with one, where it has more than Outgrow times the values of all past tasks before, 0 for never,
-	// from there on, by another fit: see Run.fitOwn. Chosen on families and tables, see EVIDENCE.md.
+	// From OwnFrom values on a run has lengths and noise of its own, without a list of candidates and with one, where sooner
+	// brings nothing; with one, where it has more than Outgrow times the values of all past tasks before, 0 for never, from
+	// there on, by another fit: see Run.fitOwn. Chosen on families and tables, see EVIDENCE.md.
 	Outgrow   float64
 	OwnFrom   [2]int
 	OwnSD     [2]float64 // of the logarithms of these lengths around those before, as in gaussian.DefaultPriors, and of that noise, as in gp.Fits
@@ -135,7 +135,7 @@ func DefaultSettings(dim int) Settings {
 		Neighbours: 32, GroupTasks: 1000, Steps: 16, Shrink: 0.1, Passes: 4,
 		PriorTasks: 12, Shares: []float64{0.02, 0.2, 0.5, 0.7, 0.85, 0.95},
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
-		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 55}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
+		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 15}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
 		Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
