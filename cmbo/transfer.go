@@ -91,7 +91,8 @@ const (
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
 	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
-	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point.
+	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past of
+	// noise, or of tasks without two different values, says nothing that could mislead.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -140,6 +141,7 @@ type Transfer struct {
 
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
+	silent bool     // the past says nothing of any point
 	ranked bool     // the past ranks the points told as their values do
 	better int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
 	sooner bool     // the run came to good values sooner than chance does
@@ -242,6 +244,9 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
 			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
 	}
+	if up <= misleadMass && t.silent && !t.ranked {
+		return fmt.Sprintf("unclear: past tasks show nothing of where values are good, and %.0f %% of the mass says "+unlikeAny, 100*none)
+	}
 	if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
 			"that their differences are not the past's", 100*(none+down))
@@ -322,7 +327,7 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 		return t
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
-		t.OtherUnits = r.OtherUnits()
+		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.SaysNothing()
 	}
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
@@ -371,7 +376,7 @@ func (t Transfer) verdict(y []float64) Verdict {
 		return TransferHelps
 	case down >= 1-misleadMass && !t.ranked:
 		return TransferReversed
-	case up <= misleadMass && !t.ranked:
+	case up <= misleadMass && !t.ranked && !t.silent:
 		return TransferMisleads
 	}
 	return TransferUnclear
