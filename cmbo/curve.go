@@ -199,7 +199,8 @@ func (u *curveUnit) seen(v, variance float64) (float64, float64) {
 	return u.low.At(v), variance * slope * slope
 }
 
-// belief brings moments as the model sees values to the user's units and direction.
+// belief brings moments as the model sees values to the user's units and direction. Where it sees them as they are told there
+// is nothing more to do, and their scale may be none that is undone by a shift and a factor.
 func (u *curveUnit) belief(c *runConfig, mean, sd float64) belief {
 	if u.low.Near == 0 {
 		return belief{mean: scaling.Orient(mean, c.minimize), sd: sd, log: c.positive}

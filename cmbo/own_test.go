@@ -1,7 +1,6 @@
 package cmbo_test
 
 import (
-	"context"
 	"flag"
 	"fmt"
 	"math"
@@ -299,12 +298,10 @@ func ratioOf(logs []float64) string {
 // candidates ends nearer to the best one if lengths beside the past are its own before it has dozens of values.
 func TestOwnLengthsOnAList(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
-	ctx, later := context.Background(), cmbo.WithAblation("OwnFrom=5:55")
-	var ratios []float64
-	for seed := range uint64(*ownListed) {
+	numbers, err := cmbo.UnitCube(4)
+	require.NoError(t, err)
+	all := compared(t, "", []string{"other parameters"}, *ownListed, 0.005, func(_ string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name())
-		numbers, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1), cmbo.Float("c", 0, 1), cmbo.Float("d", 0, 1))
-		require.NoError(t, err)
 		rows, err := numbers.Sample(400, seed)
 		require.NoError(t, err)
 		space, err := numbers.WithCandidates(rows)
@@ -318,38 +315,22 @@ func TestOwnLengthsOnAList(t *testing.T) {
 			q := peak(near(r, centre[2], 0.1), near(r, centre[3], 0.1), 0.25)
 			return func(x []float64) float64 { return first*p(x[0], x[1]) + second*q(x[2], x[3]) }
 		}
-		var tasks []cmbo.Task
+		h := pastProblem{space: space}
 		for i := range 10 {
 			k, f := cmbo.Task{ID: fmt.Sprint(i)}, one(1, 0.05)
 			for _, row := range r.Perm(len(rows))[:25] {
 				k.X, k.Y = append(k.X, rows[row]), append(k.Y, f(rows[row])+0.01*r.NormFloat64())
 			}
-			tasks = append(tasks, k)
+			h.tasks = append(h.tasks, k)
 		}
-		f := one(0.1, 1)
+		h.target = one(0.1, 1)
 		top := math.Inf(-1)
 		for _, x := range rows {
-			top = max(top, f(x))
+			top = max(top, h.target(x))
 		}
-		var logs [2]float64
-		for arm, learn := range [][]cmbo.LearnOption{nil, {later}} {
-			prior, err := cmbo.Learn(ctx, space, tasks, learn...)
-			require.NoError(t, err)
-			opt, err := cmbo.New(space, cmbo.WithPrior(prior), cmbo.WithSeed(seed))
-			require.NoError(t, err)
-			best := math.Inf(-1)
-			for range 25 {
-				trial, err := opt.Ask(ctx)
-				require.NoError(t, err)
-				y := f(trial.X)
-				require.NoError(t, opt.Tell(trial.ID, y))
-				best = max(best, y)
-			}
-			logs[arm] = math.Log10(top - best + 0.005)
-		}
-		ratios = append(ratios, logs[0]-logs[1])
-	}
-	t.Logf("regret over that with lengths of its own from the 55th value on: %s", ratioOf(ratios))
-	mean, _ := stat.MeanVariance(ratios)
+		ends := h.beside(t, "OwnFrom=5:55", seed, 25)
+		return [2]float64{top + ends[0], top + ends[1]}
+	})
+	mean, _ := stat.MeanVariance(all)
 	assert.Less(t, mean, math.Log10(0.75))
 }
