@@ -149,8 +149,8 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 
 // beforeAsk returns the log from which a trial was chosen, and the event.
 func (o *draft) beforeAsk(trial int) (*draft, runlog.Event, error) {
-	if trial < 1 || trial > len(o.h.Trials) {
-		return nil, runlog.Event{}, fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, trial, len(o.h.Trials))
+	if err := checkTrial(o.h, trial); err != nil {
+		return nil, runlog.Event{}, err
 	}
 	at := slices.IndexFunc(o.h.Events, func(e runlog.Event) bool { return e.Kind == runlog.EventAsked && e.Trial == trial })
 	return &draft{Optimizer: o.Optimizer, h: o.h.Before(at)}, o.h.Events[at], nil

@@ -117,6 +117,7 @@ func TestLearnRejects(t *testing.T) {
 		"no tasks":   {space, nil, nil, cmbo.ErrNoTasks, ""},
 		"empty task": {space, edit(func(ts []cmbo.Task) { ts[1].X, ts[1].Y = nil, nil }), nil, cmbo.ErrTask, `"task-01"`},
 		"empty ID":   {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2: a task without an ID"},
+		"no text":    {space, edit(func(ts []cmbo.Task) { ts[2].ID = "a\xff" }), nil, cmbo.ErrTask, `task "a\xff": an ID that is not UTF-8`},
 		"many rows": {space, edit(func(ts []cmbo.Task) {
 			ts[1].Failed = slices.Repeat(ts[1].X[:1], 1<<14-len(ts[1].X)+1)
 		}), nil, cmbo.ErrTask, `task "task-01": 16385 rows, failed ones among them; at most 16384`},

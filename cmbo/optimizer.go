@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
@@ -291,10 +292,21 @@ func (o *Optimizer) with(id int, event func() (runlog.Event, error)) error {
 	})
 }
 
+// checkTrial reports an ID that no trial has.
+func checkTrial(h *runlog.Log, id int) error {
+	switch n := len(h.Trials); {
+	case n == 0:
+		return fmt.Errorf("%w: %d; the run has asked none", ErrUnknownTrial, id)
+	case id < 1 || id > n:
+		return fmt.Errorf("%w: %d; the last one asked is %d", ErrUnknownTrial, id, n)
+	}
+	return nil
+}
+
 // checkOpen reports a trial that is not open.
 func checkOpen(h *runlog.Log, id int) error {
-	if id < 1 || id > len(h.Trials) {
-		return fmt.Errorf("%w: %d; %d trials were asked", ErrUnknownTrial, id, len(h.Trials))
+	if err := checkTrial(h, id); err != nil {
+		return err
 	}
 	if s := h.Trials[id-1].Status; s != runlog.Open {
 		return fmt.Errorf("%w: %d was %s", ErrTrialClosed, id, s)
@@ -451,15 +463,18 @@ func (o *Optimizer) Weights(ctx context.Context) ([]float64, error) {
 
 // Task returns the run so far as a [Task] for a later [Learn]: observations and failed trials with their outputs, the curves
 // that were reported, and the descriptors of [WithContext]. Of trials that were stopped it has the estimates of their ends,
-// each with its variance, where there are any. It fails with [ErrTask] if there are none of these or id is empty.
+// each with its variance, where there are any. It fails with [ErrTask] if there are none of these, and if id is empty or not UTF-8.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	if err := o.made(); err != nil {
 		return Task{}, err
 	}
-	if id == "" {
+	switch {
+	case id == "":
 		return Task{}, space.Errorf(ErrTask, "empty ID")
+	case !utf8.ValidString(id):
+		return Task{}, space.InTask(space.Errorf(ErrTask, "an ID that is not UTF-8"), id)
 	}
 	t := Task{ID: id, Params: o.space.Params(), Context: maps.Clone(o.config.context)}
 	for i, tr := range o.h.Trials {

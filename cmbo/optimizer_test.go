@@ -418,6 +418,7 @@ func TestOptimizerTrialsInAnyOrder(t *testing.T) {
 	require.ErrorContains(t, o.TellFailed(ts[1].ID), "2 was failed")
 	require.ErrorContains(t, o.Cancel(ts[2].ID), "3 was cancelled")
 	require.ErrorIs(t, o.Tell(6, 1), cmbo.ErrUnknownTrial)
+	require.ErrorContains(t, o.Tell(6, 1), "6; the last one asked is 5")
 	require.ErrorIs(t, o.Tell(0, 1), cmbo.ErrUnknownTrial)
 	require.ErrorIs(t, o.Cancel(-1), cmbo.ErrUnknownTrial)
 	require.Equal(t, before, o.Observations())

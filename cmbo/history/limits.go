@@ -31,8 +31,8 @@ type Limits struct {
 	String int
 }
 
-// ErrLimit says that an input goes beyond one of the [Limits]. It wraps cmbo's ErrCorrupt.
-var ErrLimit = fmt.Errorf("%w: beyond a limit", cmbo.ErrCorrupt)
+// ErrLimit says that an input goes beyond one of the [Limits]. It is cmbo's ErrLimit, which wraps ErrCorrupt.
+var ErrLimit = cmbo.ErrLimit
 
 // filled returns the limits with their defaults.
 func (l Limits) filled() (Limits, error) {

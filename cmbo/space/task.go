@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
@@ -14,7 +15,7 @@ import (
 // A Task is the history of one tuning run: points of the space and the values
 // measured there. Both sources of a prior and a finished run take this form.
 type Task struct {
-	// ID names the task in diagnostics and errors; unique within one Learn.
+	// ID names the task in diagnostics and errors; UTF-8, and unique within one Learn.
 	ID string `json:"id"`
 	// X holds one point a row, as [Space] describes them.
 	X [][]float64 `json:"x"`
@@ -204,6 +205,8 @@ func (t *Task) checkForm() error {
 
 func (t *Task) fault() error {
 	switch {
+	case !utf8.ValidString(t.ID):
+		return Errorf(ErrTask, "an ID that is not UTF-8")
 	case len(t.X)+len(t.Failed) == 0:
 		return Errorf(ErrTask, "no observations")
 	case len(t.X) != len(t.Y):

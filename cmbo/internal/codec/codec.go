@@ -23,9 +23,15 @@ import (
 // Errors of a Decoder, which package cmbo documents.
 var (
 	ErrCorrupt = errors.New("cmbo: corrupt data")
-	ErrLimit   = fmt.Errorf("%w: beyond a limit", ErrCorrupt)
+	ErrLimit   = error(beyondLimit{})
 	ErrVersion = errors.New("cmbo: data of another version")
 )
+
+// A beyondLimit is an ErrCorrupt whose text does not say so: data that is whole may be too large for its reader.
+type beyondLimit struct{}
+
+func (beyondLimit) Error() string { return "cmbo: beyond a limit" }
+func (beyondLimit) Unwrap() error { return ErrCorrupt }
 
 // Corrupt says that stored data is corrupt, unless err says so or that it is of another version.
 func Corrupt(err error) error {
