@@ -37,6 +37,7 @@ func TestStudyIsItsTwin(t *testing.T) {
 			m := open(t, study.Config{Dir: dir})
 			s, w := create(t, m, "s", k)
 			weights := map[int][]float64{} // by trial
+			expected := 0
 			for step := range 60 {
 				before, err := w.Opt.Weights(t.Context())
 				if err != nil {
@@ -46,6 +47,13 @@ func TestStudyIsItsTwin(t *testing.T) {
 				same(t, s, w, w.Next(rng))
 				for id := n + 1; id <= len(w.Trials()); id++ {
 					weights[id] = before
+					tr, _ := s.Trial(id)
+					mean, sd, err := w.Opt.Predict(t.Context(), tr.X)
+					if e := tr.Expected; e != nil && (err != nil || e.Mean != mean || e.SD != sd) {
+						t.Fatalf("expected %+v of trial %d, the twin %g and %g: %v", *e, id, mean, sd, err)
+					} else if e != nil {
+						expected++
+					}
 				}
 				if d := diff(s, w); d != "" {
 					t.Fatalf("step %d: %s", step, d)
@@ -75,6 +83,9 @@ func TestStudyIsItsTwin(t *testing.T) {
 						t.Fatal(err)
 					}
 				}
+			}
+			if expected == 0 {
+				t.Error("nothing was expected of any trial")
 			}
 		})
 	}

@@ -40,15 +40,14 @@ func (f *Forecast) finite() bool {
 // forecast notes what the model expects of the trials that were just opened. The
 // caller has the model. A model that cannot say is no failure: the trials are
 // open.
-func (s *Study) forecast(ctx context.Context, ids []int) {
+func (s *Study) forecast(ctx context.Context, trials []cmbo.Trial) {
 	step, ok := s.opt().LastStep()
-	for _, id := range ids {
-		t, known := s.Trial(id)
-		if !ok || !known || step.Trial < id { // a point of the initial design
+	for _, t := range trials {
+		if !ok || step.Trial < t.ID { // a point of the initial design
 			continue
 		}
 		if f, err := s.foretell(ctx, t.X); err == nil && f.finite() {
-			s.view.expect(id, f)
+			s.view.expect(t.ID, f)
 		}
 	}
 }

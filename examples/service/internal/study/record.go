@@ -135,7 +135,8 @@ func lines(rs []*record) int {
 	return n
 }
 
-// event is what the view needs of a line of a journal after the first.
+// event is what the view needs of a line of a journal after the first. The optimiser is not asked for it: it may not be
+// while it writes a line, and it tells neither the order of events nor each trial's own outputs and curve.
 type event struct {
 	Kind   string    `json:"event"`
 	Trial  int       `json:"trial"`

@@ -316,8 +316,9 @@ func (s *Study) Ask(ctx context.Context, q Request, n int, deadline func() Deadl
 			if tx.Weights, err = s.opt().Weights(ctx); err != nil {
 				return err
 			}
-			if _, err = s.opt().AskN(ctx, n); err == nil {
-				s.forecast(context.WithoutCancel(ctx), tx.reply.Trials) // who gave up asking has them open
+			trials, err := s.opt().AskN(ctx, n)
+			if err == nil {
+				s.forecast(context.WithoutCancel(ctx), trials) // who gave up asking has them open
 			}
 			return err
 		})
