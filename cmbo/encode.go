@@ -277,8 +277,8 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 }
 
 func decodeParams(d *codec.Decoder) []Param {
-	ps := make([]Param, d.Count(1))
-	for i := range ps {
+	var ps []Param // grown one by one, as their number may be false
+	for range d.Count(1) {
 		p := space.Description{Name: d.Text()}
 		name, stepped := strings.CutSuffix(d.Text(), stepSuffix)
 		kind, err := space.ParseKind(name)
@@ -293,10 +293,12 @@ func decodeParams(d *codec.Decoder) []Param {
 		if kind == KindOrdinal {
 			p.Values = d.Numbers()
 		}
-		if ps[i], err = p.Param(); err != nil {
+		param, err := p.Param()
+		if err != nil {
 			d.Fail("%v", err)
 			return nil
 		}
+		ps = append(ps, param)
 	}
 	return ps
 }

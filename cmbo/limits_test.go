@@ -7,6 +7,7 @@ import (
 
 	"github.com/stretchr/testify/require"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
@@ -50,5 +51,36 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 		require.Less(t, took, most)
 		require.NoError(t, read.Encode(&b))
 		require.Equal(t, encoded, b.Bytes())
+	}
+}
+
+// TestDecodeTakesNoMoreThanItsBytes: a number of parameters, tasks or names that the bytes behind it do not bear out takes
+// memory in proportion to these bytes, whatever the limits.
+func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
+	testutil.SkipRace(t, "it measures memory")
+	s, err := UnitCube(1)
+	require.NoError(t, err)
+	p, err := Learn(t.Context(), s, []Task{{ID: "a", X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{1, 2, 3}, Context: Context{"b": 1.0}}})
+	require.NoError(t, err)
+	for _, before := range []string{"\x01\x02x0", "\x01\x01a", "\x01\x01b"} { // a number of one, and the name that follows
+		t.Run(before[2:], func(t *testing.T) {
+			var b bytes.Buffer
+			_, err := codec.Seal(&b, priorMagic, priorVersion, func(e *codec.Encoder) error {
+				err := p.encode(e)
+				at := bytes.Index(e.Buf, []byte(before))
+				require.Positive(t, at, "%q in %q", before, e.Buf)
+				e.Buf = e.Buf[:at]
+				e.Uint(1 << 20)
+				e.Raw(make([]byte, 1<<20))
+				return err
+			})
+			require.NoError(t, err)
+			var start, end runtime.MemStats
+			runtime.ReadMemStats(&start)
+			_, err = PriorLimits{Tasks: 1 << 20}.Decode(t.Context(), &b)
+			runtime.ReadMemStats(&end)
+			require.ErrorIs(t, err, ErrCorrupt)
+			require.Less(t, int(end.TotalAlloc-start.TotalAlloc), 20<<20)
+		})
 	}
 }

@@ -242,10 +242,13 @@ func list[T any](d *Decoder, read func() T) (v []T) {
 }
 
 // Names reads the names of a map, which rise.
-func (d *Decoder) Names() []string {
-	v := d.Texts()
-	if !slices.IsSorted(v) || len(slices.Compact(slices.Clone(v))) < len(v) {
-		d.Fail("names %q, which do not rise", v)
+func (d *Decoder) Names() (v []string) {
+	for range d.Count(1) {
+		v = append(v, d.Text())
+		if n := len(v); n > 1 && v[n-2] >= v[n-1] {
+			d.Fail("names %q, which do not rise", v[n-2:])
+			break
+		}
 	}
 	return v
 }

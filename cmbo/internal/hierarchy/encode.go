@@ -52,8 +52,9 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		d.Fail("%d tasks of %d", n, total)
 	}
 	d.Within("Tasks", int64(n), int64(d.Limits.Tasks), "a prior of %d tasks", n)
-	tasks, seen := make([]Task, n), make(map[string]bool, n)
-	for i := range tasks {
+	var tasks []Task // grown one by one, as their number may be false
+	seen := make(map[string]bool)
+	for i := range n {
 		t := Task{ID: d.Text(), X: d.Points(dim), Z: d.Floats(), Noise: d.Variances(), Shift: d.Value(),
 			Scale: d.Value(), Context: d.Context()}
 		rows := points.Len(t.X)
@@ -68,7 +69,7 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 		if d.Err != nil {
 			return nil, d.Err
 		}
-		tasks[i] = t
+		tasks = append(tasks, t)
 	}
 	if d.Err != nil {
 		return nil, d.Err
