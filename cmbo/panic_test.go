@@ -217,17 +217,18 @@ func TestPanicsChangeNothing(t *testing.T) {
 // task where there is one.
 func TestLearnReportsPanics(t *testing.T) {
 	list, _ := grid(t, 5)
+	tasks := family(5, 12) // whose low values are replayed
 	for _, workers := range []int{1, 3} {
 		f := new(fuse)
 		k := fusedKernel{foreign{0.5}, f}
 		opts := append(slices.Clip(smallSets), cmbo.WithParallelism(workers), cmbo.WithKernel(k))
-		want := learn(t, list, family(5, 6), opts...)
+		want := learn(t, list, tasks, opts...)
 		total := f.calls.Load()
 		named := 0
 		for i := range int64(25) {
 			f.calls.Store(0)
 			f.at.Store(1 + i*(total-1)/24)
-			p, err := cmbo.Learn(ctx, list, family(5, 6), opts...)
+			p, err := cmbo.Learn(ctx, list, tasks, opts...)
 			if err == nil {
 				// Fits that share a kernel's counter end after other numbers of calls.
 				require.Greater(t, workers, 1)
@@ -242,7 +243,7 @@ func TestLearnReportsPanics(t *testing.T) {
 		}
 		require.Greater(t, named, 10)
 		f.at.Store(0)
-		again := learn(t, list, family(5, 6), opts...)
+		again := learn(t, list, tasks, opts...)
 		require.Equal(t, want.NoiseVariance(), again.NoiseVariance())
 		f.calls.Store(0)
 		f.at.Store(3)

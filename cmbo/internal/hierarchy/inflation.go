@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"math"
 	"slices"
 
@@ -33,10 +34,10 @@ func (m *Model) Inflate(ctx context.Context, workers int) error {
 	tasks := sample(m.tasks, inflationTasks, m.settings.Seed, "inflation")
 	parts := make([][]lowValue, len(tasks))
 	if err := parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		if parts[i], err = m.lowValues(ctx, &tasks[i]); err != nil {
-			return ctx.Err() // values out of all proportion, whose intervals say nothing
+		if parts[i], err = m.lowValues(ctx, &tasks[i]); err != nil && !errors.As(err, new(*parallel.Panic)) {
+			err = ctx.Err() // of values out of all proportion, whose intervals say nothing
 		}
-		return nil
+		return err
 	}); err != nil {
 		return err
 	}
