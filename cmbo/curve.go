@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/curve"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -89,6 +90,9 @@ func percent(p float64) string {
 // counts. It waits for an Ask under way.
 func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospect, error) {
 	p := Prospect{Trial: id, Step: step, Mean: math.NaN(), SD: math.NaN(), Best: math.NaN(), Chance: math.NaN(), Before: math.NaN()}
+	if err := gp.CheckContext(ctx); err != nil { // before the value counts
+		return p, err
+	}
 	diverged := math.IsNaN(y) || math.IsInf(y, 0)
 	err := o.with(id, func() (runlog.Event, error) {
 		if diverged {

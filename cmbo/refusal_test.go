@@ -210,6 +210,7 @@ func TestNilContext(t *testing.T) {
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
 	var none context.Context
+	before := snapshot(t, o)
 	const noContext = "a nil context.Context"
 	zero, unmade := new(cmbo.Prior), new(cmbo.Learner)
 	read := func() iter.Seq2[cmbo.Task, error] { return func(func(cmbo.Task, error) bool) {} }
@@ -272,7 +273,7 @@ func TestNilContext(t *testing.T) {
 		require.Zero(t, pass)
 		require.Zero(t, n)
 	}
-	require.Len(t, o.Open(), 1)
+	require.Equal(t, before, snapshot(t, o))
 	for _, p := range []*cmbo.Prior{zero, nil} {
 		require.Nil(t, p.Tasks())
 		require.Nil(t, p.Space())
