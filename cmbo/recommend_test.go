@@ -483,3 +483,28 @@ func TestRecommendRepeats(t *testing.T) {
 	t.Logf("%d of %d intervals", held, problems)
 	assert.GreaterOrEqual(t, held, 8)
 }
+
+// TestRecommendOfDistantValues: a value as far below the others as numbers go, in units of how far the past's low values
+// differ, is seen at a finite distance.
+func TestRecommendOfDistantValues(t *testing.T) {
+	cube, err := UnitCube(1)
+	require.NoError(t, err)
+	tasks := make([]Task, 2)
+	for i := range tasks {
+		tasks[i].ID = fmt.Sprint("t", i)
+		for j := range 12 {
+			x := float64(j) / 11
+			tasks[i].X, tasks[i].Y = append(tasks[i].X, []float64{x}), append(tasks[i].Y, 1e-200*math.Sin(3*x+float64(i)))
+		}
+	}
+	prior, err := Learn(t.Context(), cube, tasks)
+	require.NoError(t, err)
+	o, err := New(cube, WithPrior(prior))
+	require.NoError(t, err)
+	for i, y := range []float64{1e-200, 2e-200, -1e150, 3e-200} {
+		require.NoError(t, o.Observe([]float64{float64(i) / 3}, y))
+	}
+	r, err := o.Recommend(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []float64{1}, r.X)
+}

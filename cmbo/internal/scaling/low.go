@@ -166,12 +166,16 @@ func (l Low) LogSlope(v float64) float64 {
 	return 0
 }
 
-// At returns what becomes of a value, which may be infinite.
+// At returns what becomes of a value, a finite number unless that is infinite.
 func (l Low) At(v float64) float64 {
-	if d := (l.Knee - v) / l.Near; l.Near > 0 && d > 0 {
-		return l.Knee - math.Log1p(d)*l.Near
+	d := (l.Knee - v) / l.Near
+	if !(l.Near > 0 && d > 0) {
+		return v
 	}
-	return v
+	if !math.IsInf(v, -1) {
+		d = min(d, math.MaxFloat64)
+	}
+	return l.Knee - math.Log1p(d)*l.Near
 }
 
 // Back returns the value of which one comes. Farther below than RaiseLow leaves any value of a task the slope rises no more.
