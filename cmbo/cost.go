@@ -108,7 +108,7 @@ func (p *Prior) costs(o *outputPrior) (*outputPrior, error) {
 	if len(positive.tasks) == 0 {
 		return nil, fmt.Errorf("%w: no value of output %q of past tasks is positive, and a cost is", ErrPriorMismatch, o.name)
 	}
-	t := trainingSet{config: p.config, space: p.space}
+	t := trainingSet{config: p.config, space: p.space, list: p.finite}
 	return t.learnOutput(context.Background(), o.name, &positive, o.model.Grid())
 }
 

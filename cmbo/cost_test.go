@@ -1059,55 +1059,57 @@ func TestCostOfPrior(t *testing.T) {
 // recorded, also after a prior was stored, and tasks of which nothing is left did not exist.
 func TestPastValuesThatAreNoCosts(t *testing.T) {
 	ctx := context.Background()
-	_, tasks := encoded(t, 4, 15)
+	list, tasks := encoded(t, 4, 15)
 	box, err := NewSpace(Float("a", 0, 1), Float("b", 0, 1))
 	require.NoError(t, err)
-	expected := func(p *Prior) (*Optimizer, []float64) {
-		o, err := New(box, WithPrior(p), WithOutput("seconds", AsCost()))
-		require.NoError(t, err)
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
-		step, _ := o.LastStep()
-		return o, step.Cost
-	}
-	learned := func(v float64) *Prior { // in place of a value, and of all of a task
-		given := slices.Clone(tasks)
-		for i, n := range map[int]int{1: 1, 3: 15} {
-			seconds := slices.Clone(tasks[i].Outputs["seconds"])
-			for k := range n {
-				seconds[14-k] = v
+	for _, s := range []*Space{box, list} {
+		expected := func(p *Prior) (*Optimizer, []float64) {
+			o, err := New(s, WithPrior(p), WithOutput("seconds", AsCost()))
+			require.NoError(t, err)
+			_, err = o.Ask(ctx)
+			require.NoError(t, err)
+			step, _ := o.LastStep()
+			return o, step.Cost
+		}
+		learned := func(v float64) *Prior { // in place of a value, and of all of a task
+			given := slices.Clone(tasks)
+			for i, n := range map[int]int{1: 1, 3: 15} {
+				seconds := slices.Clone(tasks[i].Outputs["seconds"])
+				for k := range n {
+					seconds[14-k] = v
+				}
+				given[i].Outputs = map[string][]float64{"seconds": seconds}
 			}
-			given[i].Outputs = map[string][]float64{"seconds": seconds}
+			p, err := Learn(ctx, s, given, WithIndexPoints(40))
+			require.NoError(t, err)
+			return p
 		}
-		p, err := Learn(ctx, box, given, WithIndexPoints(40))
-		require.NoError(t, err)
-		return p
-	}
-	_, want := expected(learned(math.NaN()))
-	require.NotEmpty(t, want)
-	for _, v := range []float64{0, -1} {
-		past := learned(v)
-		o, got := expected(past)
-		require.Len(t, got, len(want))
-		for i := range got {
-			require.InEpsilon(t, want[i], got[i], 1e-6)
+		_, want := expected(learned(math.NaN()))
+		require.NotEmpty(t, want)
+		for _, v := range []float64{0, -1} {
+			past := learned(v)
+			o, got := expected(past)
+			require.Len(t, got, len(want))
+			for i := range got {
+				require.InEpsilon(t, want[i], got[i], 1e-6)
+			}
+			var b bytes.Buffer
+			require.NoError(t, past.Encode(&b))
+			p, err := DecodePrior(&b)
+			require.NoError(t, err)
+			_, again := expected(p)
+			require.Equal(t, got, again)
+			b.Reset()
+			require.NoError(t, o.Snapshot(&b))
+			restored, err := Restore(&b, WithPrior(past))
+			require.NoError(t, err)
+			a, err := o.Ask(ctx)
+			require.NoError(t, err)
+			r, err := restored.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, a.X, r.X)
+			assert.ErrorContains(t, o.Tell(1, 1, Outputs{"seconds": v}), "is a cost, and ")
 		}
-		var b bytes.Buffer
-		require.NoError(t, past.Encode(&b))
-		p, err := DecodePrior(&b)
-		require.NoError(t, err)
-		_, again := expected(p)
-		require.Equal(t, got, again)
-		b.Reset()
-		require.NoError(t, o.Snapshot(&b))
-		restored, err := Restore(&b, WithPrior(past))
-		require.NoError(t, err)
-		a, err := o.Ask(ctx)
-		require.NoError(t, err)
-		r, err := restored.Ask(ctx)
-		require.NoError(t, err)
-		require.Equal(t, a.X, r.X)
-		assert.ErrorContains(t, o.Tell(1, 1, Outputs{"seconds": v}), "is a cost, and ")
 	}
 }
 

@@ -240,8 +240,7 @@ func readPrior(d *codec.Decoder) (*Prior, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	settings := hierarchySettings(c, space)
-	settings.Apart = settings.Apart && !finite
+	settings := hierarchySettings(c, space, finite)
 	m, err := hierarchy.Decode(d, space.Dim(), settings)
 	if err != nil {
 		return nil, err

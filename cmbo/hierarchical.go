@@ -14,10 +14,11 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-func hierarchySettings(c *learnConfig, s *Space) hierarchy.Settings {
+// hierarchySettings returns those of a prior over the parameters of a space, whose candidates may be a list.
+func hierarchySettings(c *learnConfig, s *Space, list bool) hierarchy.Settings {
 	o := hierarchy.DefaultSettings(s.Dim())
 	o.Coordinates = coordinates(s)
-	if s.Finite() { // on a list the evidence does not foretell which kernel has less regret
+	if list { // on a list the evidence does not foretell which kernel has less regret
 		o.Kernels = o.Kernels[:1]
 		o.Apart = false // its rows may lie next to each other, whoever chose them
 	}

@@ -144,6 +144,7 @@ func (v vocabulary) take(t *Task) error {
 type trainingSet struct {
 	config   *learnConfig
 	space    *Space
+	list     bool             // the space has, or had, candidates
 	tasks    []hierarchy.Task // those with values
 	told     []told           // their values
 	failed   []*linalg.Dense  // points of theirs that failed
@@ -154,7 +155,7 @@ type trainingSet struct {
 
 // trainingSet makes one of tasks, which it validates together with the options.
 func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) {
-	t := &trainingSet{config: c, space: s, outputs: make(map[string]*measured)}
+	t := &trainingSet{config: c, space: s, list: s.Finite(), outputs: make(map[string]*measured)}
 	tasks, err := c.checkTasks(s, tasks)
 	if err != nil {
 		return nil, err
@@ -174,8 +175,8 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 		return nil, fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
 	for i := range tasks {
-		k, failed := t.config.scaled(t.space, &tasks[i])
-		t.add(k, failed)
+		k, failed := c.scaled(s, &tasks[i]), s.EncodeAll(tasks[i].Failed)
+		t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
 		t.told = append(t.told, told{y: slices.Clone(tasks[i].Y), noise: slices.Clone(tasks[i].NoiseVariance),
 			curves: space.CloneCurves(tasks[i].Curves)})
 		t.takeOutputs(&tasks[i], k.X, failed)
@@ -186,19 +187,15 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 	return t, err
 }
 
-func (t *trainingSet) add(k hierarchy.Task, failed *linalg.Dense) {
-	t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
-}
-
-// scaled returns a task of the space as a model sees it, with the points that failed.
-func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *linalg.Dense) {
+// scaled returns a task of the space as a model sees it.
+func (c *learnConfig) scaled(s *Space, k *Task) hierarchy.Task {
 	y, noise := c.sense().Apply(k.Y, k.NoiseVariance)
 	x := s.EncodeAll(k.X)
-	if o := hierarchySettings(c, s); o.Compress {
+	if o := hierarchySettings(c, s, s.Finite()); o.Compress {
 		y, noise = scaling.CompressLow(y, noise, o.ApartOf(x, y)...)
 	}
 	v := c.y.fit(y)
-	task = hierarchy.Task{ID: k.ID, X: x, Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
+	task := hierarchy.Task{ID: k.ID, X: x, Z: v.Z, Noise: v.NoiseVariances(noise), Shift: v.Shift,
 		Scale: v.Scale, Context: k.Context}
 	if c.y != RawValues && slices.Max(v.Z) == slices.Min(v.Z) { // no scale
 		task.Shift, task.Scale = slices.Min(y), 0
@@ -206,12 +203,12 @@ func (c *learnConfig) scaled(s *Space, k *Task) (task hierarchy.Task, failed *li
 	if c.y == Copula { // scores by rank are the values of a run, too, without an offset and a scale behind them
 		task.Shift, task.Scale = 0, 1
 	}
-	return task, s.EncodeAll(k.Failed)
+	return task
 }
 
 func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 	mean, sd := hierarchy.CommonScale(t.tasks)
-	m, err := hierarchy.Learn(ctx, hierarchy.Standardize(t.tasks, mean, sd), t.grid(), hierarchySettings(t.config, t.space))
+	m, err := hierarchy.Learn(ctx, hierarchy.Standardize(t.tasks, mean, sd), t.grid(), hierarchySettings(t.config, t.space, t.list))
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
@@ -220,7 +217,7 @@ func (t *trainingSet) learn(ctx context.Context) (*Prior, error) {
 
 // finish makes the prior of what was learned of values, and learns where evaluations succeed and the outputs.
 func (t *trainingSet) finish(ctx context.Context, m *hierarchy.Model) (p *Prior, err error) {
-	p = newPrior(t.config.settled(), t.space, t.space.Finite(), m)
+	p = newPrior(t.config.settled(), t.space, t.list, m)
 	for i, v := range t.told {
 		p.told[i].y, p.told[i].noise, p.told[i].curves = v.y, v.noise, v.curves
 	}

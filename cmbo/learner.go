@@ -110,9 +110,8 @@ func (l *Learner) Add(task Task) error {
 }
 
 func (s *sums) add(l *Learner, k *Task) error {
-	t := &trainingSet{config: l.config, space: l.space}
-	t.add(l.config.scaled(l.space, k))
-	return s.tally.Add(&hierarchy.Standardize(t.tasks, s.mean, s.sd)[0])
+	t := []hierarchy.Task{l.config.scaled(l.space, k)}
+	return s.tally.Add(&hierarchy.Standardize(t, s.mean, s.sd)[0])
 }
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings back. It may be encoded. A
@@ -255,7 +254,7 @@ func (l *Learner) EndPass(ctx context.Context) (more bool, err error) {
 		if l.kept == nil {
 			return false, fmt.Errorf("%w: a shard of pass %d ends no pass: merge it into the learner it is of", ErrLearners, l.pass+1)
 		}
-		o := hierarchySettings(l.config, l.space)
+		o := hierarchySettings(l.config, l.space, l.space.Finite())
 		if l.pass == 0 {
 			s, err := l.begin(ctx)
 			if err != nil {
@@ -286,7 +285,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	if err != nil || l.seen.valued <= int64(len(t.tasks)) {
 		return nil, cmp.Or(err, ctx.Err())
 	}
-	z, o := t.grid(), hierarchySettings(t.config, t.space)
+	z, o := t.grid(), hierarchySettings(t.config, t.space, t.list)
 	mean, sd := hierarchy.CommonScale(t.tasks)
 	first, err := hierarchy.FirstPass(ctx, hierarchy.Standardize(t.tasks, mean, sd), z, o)
 	if err != nil {
@@ -326,7 +325,7 @@ func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 		if s == nil {
 			return t.learn(ctx)
 		}
-		m := s.of.Model(hierarchy.Standardize(t.tasks, s.mean, s.sd), all, hierarchySettings(t.config, t.space))
+		m := s.of.Model(hierarchy.Standardize(t.tasks, s.mean, s.sd), all, hierarchySettings(t.config, t.space, t.list))
 		return t.finish(ctx, m)
 	})
 }

@@ -31,9 +31,9 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 		set, err := c.trainingSet(s, []Task{k})
 		require.NoError(t, err)
 		// What is learned of a few of the observations is made the population of all, as learning from them takes minutes.
-		few, o := &trainingSet{config: c, space: s}, hierarchySettings(c, s)
-		few.add(c.scaled(s, &Task{ID: k.ID, X: k.X[:30], Y: k.Y[:30]}))
-		pass, err := hierarchy.FirstPass(t.Context(), hierarchy.Standardize(few.tasks, 0, 1), set.grid(), o)
+		few := []hierarchy.Task{c.scaled(s, &Task{ID: k.ID, X: k.X[:30], Y: k.Y[:30]})}
+		o := hierarchySettings(c, s, false)
+		pass, err := hierarchy.FirstPass(t.Context(), hierarchy.Standardize(few, 0, 1), set.grid(), o)
 		require.NoError(t, err)
 		p, err := set.finish(t.Context(), pass.Model(hierarchy.Standardize(set.tasks, 0, 1), 1, o))
 		require.NoError(t, err)

@@ -111,12 +111,12 @@ func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured,
 	}
 	mean, sd := hierarchy.CommonScale(m.tasks)
 	var err error
-	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), grid, outputSettings(c, t.space))
+	p.model, err = hierarchy.Learn(ctx, hierarchy.Standardize(m.tasks, mean, sd), grid, outputSettings(c, t.space, t.list))
 	return p, gp.Marked(ctx, err)
 }
 
-func outputSettings(c *learnConfig, s *Space) hierarchy.Settings {
-	o := hierarchySettings(c, s)
+func outputSettings(c *learnConfig, s *Space, list bool) hierarchy.Settings {
+	o := hierarchySettings(c, s, list)
 	o.Output, o.Apart = true, false
 	return o
 }
@@ -255,7 +255,7 @@ func (p *Prior) decodeOutputs(d *codec.Decoder) error {
 			return d.Err
 		}
 		var err error
-		if o.model, err = hierarchy.Decode(d, p.space.Dim(), outputSettings(p.config, p.space)); err != nil {
+		if o.model, err = hierarchy.Decode(d, p.space.Dim(), outputSettings(p.config, p.space, p.finite)); err != nil {
 			return err
 		}
 		if d.Err != nil {

@@ -89,7 +89,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		pool = append(pool, k.X)
 	}
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
-	o := hierarchySettings(c, t.space)
+	o := hierarchySettings(c, t.space, t.list)
 	o.Kernels = hierarchy.DefaultSettings(t.space.Dim()).Kernels[:1] // a border is not smooth
 	o.BaseTasks = successBaseTasks
 	o.FewValues = 0 // labels have no offset and scale of their own

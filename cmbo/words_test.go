@@ -248,7 +248,7 @@ func TestScoresAreNotCompressed(t *testing.T) {
 	require.NoError(t, err)
 	for y := ZScore; y.valid(); y++ {
 		c := &learnConfig{sharedConfig: sharedConfig{y: y}}
-		o := hierarchySettings(c, box)
+		o := hierarchySettings(c, box, false)
 		require.Equal(t, []bool{y != Copula, y == Copula}, []bool{o.Compress, o.Ranks})
 	}
 }
@@ -263,7 +263,7 @@ func TestLearnScales(t *testing.T) {
 		for y := ZScore; y.valid(); y++ {
 			for _, minimize := range []bool{false, true} {
 				c := &learnConfig{sharedConfig: sharedConfig{y: y, minimize: minimize}}
-				task, _ := c.scaled(s, k)
+				task := c.scaled(s, k)
 				want, noise := scaling.CompressLow(c.sense().Apply(k.Y, k.NoiseVariance))
 				if y == Copula {
 					want, noise = y.Apply(want), task.Noise
