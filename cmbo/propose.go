@@ -395,21 +395,22 @@ func (o *Optimizer) fit(ctx context.Context, d Data) error {
 // data prepares what the model learns of the run, with or without the pending points, and the scaling that was applied.
 func (o *draft) data(pending bool) (Data, scaling.Values) {
 	rows, estimated := o.h.Learned()
-	raw, noise := runlog.Oriented(rows, o.config.sense())
+	n := len(rows)
+	y, noise, trials, states := make([]float64, n), make([]float64, n), make([]int, n), make([][]float64, n)
+	for i, ob := range rows {
+		y[i], noise[i], trials[i] = ob.Y, ob.NoiseVariance, ob.Trial
+		if ob.Trial > 0 {
+			states[i] = o.h.Trials[ob.Trial-1].State
+		}
+	}
+	raw, noise := o.config.sense().Apply(y, noise)
 	s := o.config.scale(raw)
 	d := Data{
 		X: o.h.Encoded(rows), Y: s.Z, Raw: raw, RawNoiseVariance: noise,
-		Trials: make([]int, len(raw)), States: make([][]float64, len(raw)),
+		Trials: trials, States: states, NoiseVariance: s.NoiseVariances(noise),
 		Pending: linalg.NewDense(0, o.space.Dim(), nil), Seen: o.space.EncodeAll(o.h.Seen),
 		Step: len(o.h.Trials) + 1, Fitted: o.h.Fitted, Estimated: estimated,
 	}
-	for i, ob := range rows {
-		d.Trials[i] = ob.Trial
-		if ob.Trial > 0 {
-			d.States[i] = o.h.Trials[ob.Trial-1].State
-		}
-	}
-	d.NoiseVariance = s.NoiseVariances(d.RawNoiseVariance)
 	if o.config.limited() && o.h.Best(o.config.minimize) >= 0 {
 		d.Feasible = o.feasible()
 	}

@@ -281,15 +281,6 @@ func (h *Log) Started() int {
 // Proposable reports whether the point of a key may be proposed: it was not asked or observed, or cancelled since.
 func (h *Log) Proposable(key string) bool { return h.Used[key] == 0 }
 
-// Oriented returns the values of observations with larger being better, and their noise variances.
-func Oriented(rows []Observation, s scaling.Sense) (y, noise []float64) {
-	y, noise = make([]float64, len(rows)), make([]float64, len(rows))
-	for i, o := range rows {
-		y[i], noise[i] = o.Y, o.NoiseVariance
-	}
-	return s.Apply(y, noise)
-}
-
 // Learned returns what models learn from: the observations and, in the order of the log
 // among them, the estimates, which estimated tells apart; it is nil where there are none. The
 // estimate of an evaluation that goes on does not count: what it shows then says more.
