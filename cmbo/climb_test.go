@@ -43,7 +43,7 @@ func TestClimb(t *testing.T) {
 			if id > 6 {
 				present := o.draft()
 				failures.learned = 0
-				c, step, how, err := present.scored(ctx, id)
+				c, step, how, err := present.scored(ctx, id, nil)
 				require.NoError(t, err)
 				require.Equal(t, 1, failures.learned)
 				d, _ := present.data(true)

@@ -60,7 +60,7 @@ var (
 	// with the stack of the [*PanicError].
 	ErrInternal = errors.New("cmbo: panic in the library")
 	// ErrVersion: stored data has a format that this release does not read, or integers that an int of
-	// this build does not hold, or comes from a release whose proposals this one cannot repeat.
+	// this build does not hold.
 	ErrVersion = codec.ErrVersion
 	// ErrNumerical: a matrix stayed singular under every jitter tried, an iteration failed, a surrogate returned numbers of
 	// no use, or what a task adds to the sums of a Learner is beyond their range.

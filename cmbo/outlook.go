@@ -125,7 +125,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 	} else if !limited {
 		return u, nil
 	}
-	next, err := o.candidates(len(o.h.Trials) + 1)
+	next, err := o.candidates(len(o.h.Trials)+1, nil)
 	if err == nil {
 		next.free, err = o.payable(ctx, next.free, next.x)
 	}

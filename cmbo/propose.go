@@ -184,8 +184,8 @@ type proposable struct {
 	seen map[string]bool // of points drawn, the keys of those
 }
 
-// candidates returns those of a trial.
-func (o *draft) candidates(id int) (c proposable, err error) {
+// candidates returns those of a trial, with the one that is given if there is no list, nil for none.
+func (o *draft) candidates(id int, given []float64) (c proposable, err error) {
 	if c.rows, c.x = o.rows, o.points; c.rows != nil {
 		if c.free = o.free(); len(c.free) == 0 {
 			return c, o.exhausted()
@@ -204,15 +204,19 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 		}
 		c.rows, xs = append(c.rows, b.rows...), append(xs, b.x)
 	}
+	var more [][]float64
+	if given != nil {
+		c.free, more = append(c.free, len(c.rows)), [][]float64{given}
+		c.seen[points.Key(given)] = true
+	}
 	if o.config.checkpoints {
-		var paused [][]float64
 		for _, e := range o.h.Estimates {
 			if key := points.Key(e.X); !c.seen[key] && o.h.Proposable(key) {
-				c.free, paused = append(c.free, len(c.rows)+len(paused)), append(paused, e.X)
+				c.free, more = append(c.free, len(c.rows)+len(more)), append(more, e.X)
 			}
 		}
-		c.rows, xs = append(c.rows, paused...), append(xs, o.space.EncodeAll(paused))
 	}
+	c.rows, xs = append(c.rows, more...), append(xs, o.space.EncodeAll(more))
 	if len(c.free) == 0 {
 		return c, fmt.Errorf("%w: none of the %d points drawn may be proposed", ErrNoCandidates, len(c.rows))
 	}
@@ -221,7 +225,7 @@ func (o *draft) candidates(id int) (c proposable, err error) {
 }
 
 func (o *draft) modelPoint(ctx context.Context, id int) (runlog.Event, error) {
-	c, s, how, err := o.scored(ctx, id)
+	c, s, how, err := o.scored(ctx, id, nil)
 	if err != nil {
 		return runlog.Event{}, err
 	}
@@ -253,9 +257,9 @@ var climbs, limitedClimbs, limitedNear = 8, 14, 2
 // scored fits the model and scores the candidates of a trial. It returns how they were scored, with what the model wants
 // back of the proposal. Expected improvements differ by orders of magnitude near the best point, where those drawn in a
 // parameter space are few: points near the best candidate are drawn and scored, too, half as many as local ones in all, and
-// 7/4 times as many with a limit and no past.
-func (o *draft) scored(ctx context.Context, id int) (c proposable, s *Step, how scored, err error) {
-	if c, err = o.candidates(id); err != nil {
+// 7/4 times as many with a limit and no past. A point of a parameter space that is given, nil for none, is one more candidate.
+func (o *draft) scored(ctx context.Context, id int, given []float64) (c proposable, s *Step, how scored, err error) {
+	if c, err = o.candidates(id, given); err != nil {
 		return c, nil, how, err
 	}
 	d, scale := o.data(true)

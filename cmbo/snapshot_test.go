@@ -384,6 +384,36 @@ func TestWithNewPrior(t *testing.T) {
 	require.ErrorContains(t, err, "begin another with a Snapshot")
 }
 
+// TestExplainByAnotherPrior: in a space without a list points are drawn near the best candidate, which by another prior is
+// another one; a point that is then none of the candidates is scored beside them.
+func TestExplainByAnotherPrior(t *testing.T) {
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	tasks := family(5, 10)
+	p := learn(t, box, tasks, smallSets...)
+	for _, task := range tasks {
+		for j, x := range task.X {
+			task.Y[j] = bump([]float64{0.9, 0.9})(x)
+		}
+	}
+	o := newOptimizer(t, box, cmbo.WithPrior(p))
+	asked := drive(t, o, bump([]float64{0.3, 0.3}), 6)
+	o, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
+	require.NoError(t, err)
+	behind := 0
+	for id := range asked {
+		e, err := o.Explain(ctx, id+1)
+		require.NoError(t, err)
+		s := e.Step
+		require.Equal(t, asked[id], s.Candidates[s.Chosen])
+		require.Equal(t, []int{len(s.Candidates), len(s.Candidates)}, []int{len(s.Scores), len(s.Mean)})
+		if strings.Contains(e.String(), "chosen with another prior or build") {
+			behind++
+		}
+	}
+	require.Positive(t, behind)
+}
+
 func TestRestoreChecksWhatIsGiven(t *testing.T) {
 	list, _ := grid(t, 5)
 	p, q := learn(t, list, family(4, 10), smallSets...), learn(t, list, family(5, 10), smallSets...)
