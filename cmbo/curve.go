@@ -541,10 +541,15 @@ func encodeCurves(e *codec.Encoder, curves []space.Curve) {
 	}
 }
 
-// decodeCurves reads the curves of a task, nil for none, which its caller checks.
-func decodeCurves(d *codec.Decoder) []space.Curve {
+// decodeCurves reads the curves of a task of so many values, nil for none, which its caller checks.
+func decodeCurves(d *codec.Decoder, id string, values int) []space.Curve {
+	n := d.Count(3)
+	if n > 0 && n != values {
+		d.Fail("task %q: %d curves for %d values", id, n, values)
+		return nil
+	}
 	var curves []space.Curve
-	for range d.Count(3) {
+	for range n {
 		curves = append(curves, space.Curve{Steps: d.Ints(), Values: d.Floats(), Stopped: d.Bool()})
 		if d.Err != nil {
 			return nil
@@ -558,8 +563,8 @@ func (p *Prior) decodeCurves(d *codec.Decoder) error {
 	if d.Err != nil || len(d.Buf) == 0 {
 		return d.Err
 	}
-	for i := range p.told {
-		p.told[i].curves = decodeCurves(d)
+	for i, t := range p.told {
+		p.told[i].curves = decodeCurves(d, t.id, len(t.y))
 	}
 	if !p.curved() {
 		d.Fail("curves without any")

@@ -243,7 +243,7 @@ func (l *Learner) readKept(d *codec.Decoder) error {
 		t := Task{ID: d.Text(), X: decodeRows(d, width), Y: d.Floats(), NoiseVariance: d.Variances(), Failed: decodeRows(d, width)}
 		t.Outputs = decodeColumns(d, len(t.Y))
 		t.FailedOutputs = decodeColumns(d, len(t.Failed))
-		t.Curves = decodeCurves(d)
+		t.Curves = decodeCurves(d, t.ID, len(t.Y))
 		t.Context = d.Context()
 		d.AddRows(t.ID, len(t.X)+len(t.Failed))
 		if d.Err != nil {

@@ -2,7 +2,9 @@ package cmbo
 
 import (
 	"bytes"
+	"fmt"
 	"runtime"
+	"slices"
 	"testing"
 
 	"github.com/stretchr/testify/require"
@@ -54,24 +56,25 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 	}
 }
 
-// TestDecodeTakesNoMoreThanItsBytes: a number of parameters, tasks or names that the bytes behind it do not bear out takes
+// TestDecodeTakesNoMoreThanItsBytes: a number of parameters, tasks, names or curves that the bytes behind it do not bear out takes
 // memory in proportion to these bytes, whatever the limits.
 func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
 	s, err := UnitCube(1)
 	require.NoError(t, err)
-	p, err := Learn(t.Context(), s, []Task{{ID: "a", X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{1, 2, 3}, Context: Context{"b": 1.0}}})
+	p, err := Learn(t.Context(), s, []Task{{ID: "a", X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{1, 2, 3},
+		Curves: slices.Repeat([]Curve{{Steps: []int{1}, Values: []float64{1}}}, 3), Context: Context{"b": 1.0}}})
 	require.NoError(t, err)
-	for _, before := range []string{"\x01\x02x0", "\x01\x01a", "\x01\x01b"} { // a number of one, and the name that follows
-		t.Run(before[2:], func(t *testing.T) {
+	for _, before := range []string{"\x01\x02x0", "\x01\x01a", "\x01\x01b", "\x03\x01\x02"} { // a number, and what follows
+		t.Run(fmt.Sprintf("%q", before), func(t *testing.T) {
 			var b bytes.Buffer
 			_, err := codec.Seal(&b, priorMagic, priorVersion, func(e *codec.Encoder) error {
 				err := p.encode(e)
-				at := bytes.Index(e.Buf, []byte(before))
+				at := bytes.LastIndex(e.Buf, []byte(before))
 				require.Positive(t, at, "%q in %q", before, e.Buf)
 				e.Buf = e.Buf[:at]
 				e.Uint(1 << 20)
-				e.Raw(make([]byte, 1<<20))
+				e.Raw(make([]byte, 3<<20))
 				return err
 			})
 			require.NoError(t, err)
@@ -80,7 +83,7 @@ func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
 			_, err = PriorLimits{Tasks: 1 << 20}.Decode(t.Context(), &b)
 			runtime.ReadMemStats(&end)
 			require.ErrorIs(t, err, ErrCorrupt)
-			require.Less(t, int(end.TotalAlloc-start.TotalAlloc), 20<<20)
+			require.Less(t, int(end.TotalAlloc-start.TotalAlloc), 20*3<<20)
 		})
 	}
 }
