@@ -33,7 +33,7 @@
 //
 //	ErrCorrupt     the text is not of the format, or lacks a column;
 //	               ErrColumn wraps it for those of outputs and descriptors
-//	ErrValue   a value or a noise variance is missing, no number, NaN,
+//	ErrValue       a value or a noise variance is missing, no number, NaN,
 //	               infinite, beyond ±1e150 or, a variance, negative; a
 //	               descriptor is infinite
 //	ErrOutOfSpace  a parameter is missing, no number, out of range, not a whole

@@ -13,7 +13,7 @@
 //
 // # A run
 //
-// A run is built on three floors.
+// A run has three layers, each made of the one before.
 //
 //   - Located (located.go, crossing.go): points carried to the grid, told ones and candidates alike, and the prior
 //     covariances between them, in the parts that hypotheses share. Candidates come in blocks, points told in panels of

@@ -13,8 +13,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// tell conditions the hypotheses on values. Without a list, low ones are seen in the scale that another run infers, which sees
-// them in the tasks' mean one: a run that saw them in both would forget at each what it knows of candidates.
+// tell conditions the hypotheses on values. Without a list, differences between low ones are made smaller in the scale that
+// another run, r.mean, infers, which has them made smaller in the tasks' mean scale. One run for both would be told other
+// values each time, and lose what it has worked out at candidates.
 func (r *Run) tell(ctx context.Context, x *linalg.Dense, y, given []float64) error {
 	by := 1.0
 	if r.s.Rescale && !r.s.List && r.Model.near > 0 && !r.s.Exact {
