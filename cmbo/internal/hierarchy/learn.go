@@ -41,7 +41,7 @@ func newModel(tasks []Task, total int64, s *Settings) *Model {
 	some, lo, hi := 0.0, math.Inf(1), math.Inf(-1)
 	for _, t := range tasks {
 		if len(t.Context) > 0 {
-			m.related = new(related)
+			m.related = &related{lock: make(chan struct{}, 1)}
 		}
 		m.values += len(t.Z)
 		for _, z := range t.Z {

@@ -104,7 +104,7 @@ const (
 // related are the relations of tasks some of which have descriptors, nil where they say nothing, found when first
 // asked for by a call that does not fail.
 type related struct {
-	sync.Mutex
+	lock         chan struct{} // full while one call looks for them
 	known        bool
 	shape, level *Likeness
 }
@@ -126,8 +126,14 @@ func (m *Model) relations(ctx context.Context, workers int) (shape, level *Liken
 	if r == nil {
 		return nil, nil, nil
 	}
-	r.Lock()
-	defer r.Unlock()
+	select {
+	case r.lock <- struct{}{}:
+		defer func() { <-r.lock }()
+	case <-ctx.Done():
+	}
+	if err := ctx.Err(); err != nil {
+		return nil, nil, err
+	}
 	if !r.known {
 		r.shape, r.level, err = m.relate(ctx, workers)
 		r.known = err == nil

@@ -6,6 +6,7 @@ import (
 	"math"
 	"slices"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -253,6 +254,19 @@ func TestGather(t *testing.T) {
 		stopped++
 	}
 	require.Greater(t, stopped, 4, "the work has that many parts, each with a look at the context before")
+}
+
+// TestRelationIsNotWaitedForAfterTheEnd: a call whose context ends does not wait for another that looks for relations.
+func TestRelationIsNotWaitedForAfterTheEnd(t *testing.T) {
+	m := learn(t, described(3), uniform(rng.Stream(1, t.Name()), 4, 2), testSettings(2))
+	m.related.lock <- struct{}{} // another call looks for it
+	ended, cancel := context.WithCancel(t.Context())
+	time.AfterFunc(10*time.Millisecond, cancel)
+	_, err := m.Likeness(ended, 0)
+	require.ErrorIs(t, err, context.Canceled)
+	<-m.related.lock
+	_, err = m.Likeness(ctx, 0)
+	require.NoError(t, err)
 }
 
 // TestFewTasks: of two tasks nothing can be said, of three that two are alike.
