@@ -23,7 +23,9 @@ var (
 	ownProblems = flag.Int("own", 3, "problems of each family of TestOwnLengthsOfRuns")
 	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
 	ownFirst    = flag.Uint64("own-first", 0, "number of the first problem of each of its families")
-	ownListed   = flag.Int("own-listed", 4, "problems of TestOwnLengthsOnAList")
+	ownListed   = flag.Int("own-listed", 4, "problems of TestOwnLengthsOnAList, and of each family of TestPastOfNoiseOnAList")
+	ownOnAList  = flag.String("own-listed-other", "Outgrow=0", "what TestPastOfNoiseOnAList compares the default with: a change of it, a rival, or none for no past")
+	ownOnBudget = flag.Int("own-listed-budget", 20, "evaluations of each of its runs")
 	ownOther    = flag.String("own-other", likelyOfAny, "the change that it compares the default with, as WithAblation takes it")
 )
 
@@ -294,18 +296,36 @@ func ratioOf(logs []float64) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", math.Pow(10, mean), math.Pow(10, mean-by), math.Pow(10, mean+by))
 }
 
+// onAList returns the problem of functions on a list of 400 points, of which each task but the last, the target, has so many
+// with noise of .01, and the target's largest value there.
+func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, count int) (h pastProblem, top float64) {
+	numbers, err := cmbo.UnitCube(dim)
+	require.NoError(tb, err)
+	rows, err := numbers.Sample(400, r.Uint64())
+	require.NoError(tb, err)
+	h.space, err = numbers.WithCandidates(rows)
+	require.NoError(tb, err)
+	past := len(fs) - 1
+	for i, f := range fs[:past] {
+		k := cmbo.Task{ID: fmt.Sprint(i)}
+		for _, row := range r.Perm(len(rows))[:count] {
+			k.X, k.Y = append(k.X, rows[row]), append(k.Y, f(rows[row])+0.01*r.NormFloat64())
+		}
+		h.tasks = append(h.tasks, k)
+	}
+	h.target, top = fs[past], math.Inf(-1)
+	for _, x := range rows {
+		top = max(top, h.target(x))
+	}
+	return h, top
+}
+
 // TestOwnLengthsOnAList: where two of four parameters matter to the past and the other two to the target, a run on a list of
 // candidates ends nearer to the best one if lengths beside the past are its own before it has dozens of values.
 func TestOwnLengthsOnAList(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
-	numbers, err := cmbo.UnitCube(4)
-	require.NoError(t, err)
 	all := compared(t, "", []string{"other parameters"}, *ownListed, 0.005, func(_ string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name())
-		rows, err := numbers.Sample(400, seed)
-		require.NoError(t, err)
-		space, err := numbers.WithCandidates(rows)
-		require.NoError(t, err)
 		var centre [4]float64
 		for j := range centre {
 			centre[j] = 0.15 + 0.7*r.Float64()
@@ -315,22 +335,33 @@ func TestOwnLengthsOnAList(t *testing.T) {
 			q := peak(near(r, centre[2], 0.1), near(r, centre[3], 0.1), 0.25)
 			return func(x []float64) float64 { return first*p(x[0], x[1]) + second*q(x[2], x[3]) }
 		}
-		h := pastProblem{space: space}
-		for i := range 10 {
-			k, f := cmbo.Task{ID: fmt.Sprint(i)}, one(1, 0.05)
-			for _, row := range r.Perm(len(rows))[:25] {
-				k.X, k.Y = append(k.X, rows[row]), append(k.Y, f(rows[row])+0.01*r.NormFloat64())
-			}
-			h.tasks = append(h.tasks, k)
+		var fs []func(x []float64) float64
+		for range 10 {
+			fs = append(fs, one(1, 0.05))
 		}
-		h.target = one(0.1, 1)
-		top := math.Inf(-1)
-		for _, x := range rows {
-			top = max(top, h.target(x))
-		}
+		h, top := onAList(t, r, 4, append(fs, one(0.1, 1)), 25)
 		ends := h.beside(t, "OwnFrom=5:55", seed, 25)
 		return [2]float64{top + ends[0], top + ends[1]}
 	})
 	mean, _ := stat.MeanVariance(all)
 	assert.Less(t, mean, math.Log10(0.75))
+}
+
+// TestPastOfNoiseOnAList: where a past of forty or of ten rows a task says nothing, its values being beside the wrong points,
+// a run on a list of candidates goes by what a run without a past takes the target for from its first values on.
+func TestPastOfNoiseOnAList(t *testing.T) {
+	testutil.SkipShort(t, "it compares where runs end")
+	all := compared(t, "", []string{"Levy", "Styblinski-Tang", "Ackley", "Zakharov", "peak"}, *ownListed, 0.005, func(family string, seed uint64) [2]float64 {
+		r := rng.Stream(seed, t.Name()+family)
+		dim := 2 + int(seed%4)
+		h, top := onAList(t, r, dim, basins(family, r, dim, 9), []int{40, 10}[(seed+seed/4)%2])
+		for _, k := range h.tasks {
+			r.Shuffle(len(k.Y), func(i, j int) { k.Y[i], k.Y[j] = k.Y[j], k.Y[i] })
+		}
+		ends := h.beside(t, *ownOnAList, seed, *ownOnBudget)
+		return [2]float64{top + ends[0], top + ends[1]}
+	})
+	if mean, _ := stat.MeanVariance(all); *ownOnAList == "Outgrow=0" {
+		assert.Less(t, mean, math.Log10(0.75))
+	}
 }

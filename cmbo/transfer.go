@@ -86,13 +86,14 @@ const (
 	TransferUnknown Verdict = iota
 	// TransferTooEarly: fewer than 5 values were told, or all are equal.
 	TransferTooEarly
-	// TransferHelps: at least 90 % of the mass.
+	// TransferHelps: at least 90 % of the mass. Past tasks that look like noise, or of which none has two different values,
+	// have to rank the evaluated points, too.
 	TransferHelps
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
 	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
-	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past of
-	// noise, or of tasks without two different values, says nothing that could mislead.
+	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past that
+	// looks like noise says nothing that could mislead.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -141,7 +142,7 @@ type Transfer struct {
 
 	others []string // of an output that no past task has: those that they have
 	misfit string   // of an output, how its limits do not fit what past tasks have
-	silent bool     // the past says nothing of any point
+	silent bool     // the past looks like noise
 	ranked bool     // the past ranks the points told as their values do
 	better int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
 	sooner bool     // the run came to good values sooner than chance does
@@ -244,15 +245,15 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
 			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
 	}
-	if up <= misleadMass && t.silent && !t.ranked {
-		return fmt.Sprintf("unclear: past tasks show nothing of where values are good, and %.0f %% of the mass says "+unlikeAny, 100*none)
-	}
-	if up <= misleadMass {
+	shows := ""
+	if t.silent && !t.ranked {
+		shows = "past tasks show nothing of where values are good, "
+	} else if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
 			"that their differences are not the past's", 100*(none+down))
 	}
-	return fmt.Sprintf("unclear: %.0f %% of the mass lies on the past, %.0f %% says "+unlikeAny+", %.0f %% "+reversedHere,
-		100*up, 100*none, 100*down)
+	return fmt.Sprintf("unclear: %s%.0f %% of the mass lies on the past, %.0f %% says "+unlikeAny+", %.0f %% "+reversedHere,
+		shows, 100*up, 100*none, 100*down)
 }
 
 // Transfer says whether the past helps: the masses of the hypotheses after the values told so far,
@@ -327,7 +328,7 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 		return t
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
-		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.SaysNothing()
+		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.LooksLikeNoise()
 	}
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
@@ -372,7 +373,7 @@ func (t Transfer) verdict(y []float64) Verdict {
 	switch up, down := t.upright(); {
 	case t.Values < verdictValues || !distinct(y):
 		return TransferTooEarly
-	case up >= helpingMass:
+	case up >= helpingMass && (t.ranked || !t.silent):
 		return TransferHelps
 	case down >= 1-misleadMass && !t.ranked:
 		return TransferReversed

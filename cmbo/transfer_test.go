@@ -116,7 +116,7 @@ func TestTransferVerdict(t *testing.T) {
 	}{
 		{"like the past", past, first, cmbo.TransferHelps, `^transfer helps: \d+ % of the mass lies on the past, \d+ % on what all tasks have in common`},
 		{"like nothing", past, ripple, cmbo.TransferMisleads, `^the past misleads: \d+ % of the mass says that no past task is like this one`},
-		{"of nothing", single, ripple, cmbo.TransferUnclear, `^unclear: past tasks show nothing of where values are good, and \d+ % of the mass says that no past task is like this one`},
+		{"of nothing", single, ripple, cmbo.TransferUnclear, `^unclear: past tasks show nothing of where values are good, \d+ % of the mass lies on the past, \d+ % says that no past task is like this one`},
 		{"upside down", reversed, func(x []float64) float64 { return first(x) - 100 }, cmbo.TransferReversed, `^the past is upside down: \d+ % of the mass says that what was good there is bad here`},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -62,6 +62,23 @@ func TestOutlookBeforeScale(t *testing.T) {
 	}
 }
 
+// TestVerdictOnAPastOfNoise: noise explains any values, so that a past that looks like it helps only if it ranks them, too,
+// and misleads nobody.
+func TestVerdictOnAPastOfNoise(t *testing.T) {
+	y := []float64{1, 2, 3, 4, 5}
+	for _, c := range []struct {
+		mass           float64
+		silent, ranked bool
+		want           Verdict
+	}{
+		{0.95, false, false, TransferHelps}, {0.95, true, true, TransferHelps}, {0.95, true, false, TransferUnclear},
+		{0.1, false, false, TransferMisleads}, {0.1, true, false, TransferUnclear}, {0.1, false, true, TransferUnclear},
+	} {
+		of := []Hypothesis{{Level: LevelPopulation, Mass: c.mass}, {Level: LevelNone, Mass: 1 - c.mass}}
+		require.Equal(t, c.want, Transfer{Values: 5, silent: c.silent, ranked: c.ranked, Hypotheses: of}.verdict(y), "%+v", c)
+	}
+}
+
 // TestTransferInWords: the largest share of the past is named, not that of no transfer, and
 // each verdict has its numbers.
 func TestTransferInWords(t *testing.T) {
@@ -75,7 +92,7 @@ func TestTransferInWords(t *testing.T) {
 		want string
 	}{
 		{Transfer{Verdict: TransferHelps, Hypotheses: shares(0.05, 0.70, 0, 0.25)}, "transfer helps: 95 % of the mass lies on the past, 70 % on what all tasks have in common"},
-		{Transfer{Verdict: TransferUnclear, silent: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "unclear: past tasks show nothing of where values are good, and 80 % of the mass says that no past task is like this one"},
+		{Transfer{Verdict: TransferUnclear, silent: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "unclear: past tasks show nothing of where values are good, 10 % of the mass lies on the past, 80 % says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "the past misleads: 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.15, 0.80, 0.74, 0.05)}, "the past misleads: 74 % of the mass says that what was good there is bad here, 15 % that no past task is like this one"},
 		{Transfer{Verdict: TransferReversed, Hypotheses: shares(0.15, 0.80, 0.75, 0.05)}, "the past is upside down: 75 % of the mass says that what was good there is bad here, and the run goes by that"},

@@ -154,11 +154,14 @@ func (m *Model) NoiseShare() float64 {
 	return noise / (noise + m.specificVariance())
 }
 
-// SaysNothing reports whether no two values of a task differ, or noise is all that the tasks show, as values beside the wrong
-// points do: a base process may have .95 of its variance for that. Tasks of fewer rows look so by chance, rough ones often
+// LooksLikeNoise reports whether no two values of a task differ, or noise is all that the tasks show, as values beside the
+// wrong points do: a base process may have .95 of its variance for that.
+func (m *Model) LooksLikeNoise() bool { return m.flat || m.NoiseShare() >= 0.9 }
+
+// SaysNothing reports whether the tasks look like noise, and not by chance, as those of fewer rows do, rough ones often
 // (TestFewRowsLookLikeNoise of cmbo).
 func (m *Model) SaysNothing() bool {
-	return m.flat || m.NoiseShare() >= 0.9 && m.values >= max(150, 40*len(m.tasks))
+	return m.LooksLikeNoise() && (m.flat || m.values >= max(150, 40*len(m.tasks)))
 }
 
 // Total returns the number of tasks that the population was learned from, which may be more than it knows.

@@ -24,8 +24,9 @@ const leastOwn, mostOwn = 5, 128
 // own: with what is likely of any function and the past's noise a run ends short of the best point. From OwnFrom values on
 // they are what makes these likeliest beside the past. Without a list there is a hypothesis then, too, of the process that a
 // run without a past fits to raised values: a past that says nothing, or is noise, hides what the run has seen no more. With
-// a list all hypotheses have that process as soon as the run has more values than its past, times Outgrow. Values are those
-// told, raised so that penalties say no more here than elsewhere, and seen with low ones closer together.
+// a list all hypotheses have that process as soon as the run has more values than its past, times Outgrow, or leastOwn where
+// that looks like noise. Values are those told, raised so that penalties say no more here than elsewhere, and seen with low
+// ones closer together.
 //
 // Values of points that were measured again tell noise from what no hypothesis follows, so that it may be louder than that,
 // unless a run is fitted alone. Less is not thought of: intervals would hold fewer of the values that a run asks for.
@@ -34,7 +35,10 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, 
 	if r.s.List {
 		of = r.s.OwnFrom[1]
 		if r.s.Outgrow > 0 {
-			outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
+			outgrown = leastOwn
+			if !r.Model.LooksLikeNoise() {
+				outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
+			}
 		}
 	}
 	from := float64(cmp.Or(of, math.MaxInt))

@@ -81,20 +81,40 @@ func TestOwnLengths(t *testing.T) {
 	require.Equal(t, predict(once), predict(steps), "fewer values again")
 }
 
-// A past of next to nothing leaves lengths to the run from the size of a design on, and noise, be points measured again or not.
+// A past of next to nothing, and one of noise, leaves lengths to the run from the size of a design on, and noise, be points
+// measured again or not. Another past, and one of noise where it is not asked for, does not.
 func TestOwnLengthsOfFewValues(t *testing.T) {
-	s := testSettings(2)
-	s.List = true
-	m := learn(t, makeTasks(3, 1, 1, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), s)
-	x, y := uniform(rng.Stream(4, t.Name()), 6, 2), []float64{1, 2, 4, 3, 5, 2}
-	run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
-	copy(x.Row(5), x.Row(0))
-	for n := range len(y) {
-		head := x.View(0, 0, n+1, 2)
-		require.NoError(t, run.Fit(ctx, &head, y[:n+1], nil, nil))
-		require.Equal(t, n+1 >= leastOwn, run.alone != nil)
+	noise := makeTasks(3, 4, 40, 2, 0, 1)
+	for i := range noise {
+		rng.Stream(2, t.Name()).Shuffle(40, func(j, k int) { z := noise[i].Z; z[j], z[k] = z[k], z[j] })
 	}
-	require.Len(t, run.all, 3)
+	never := testSettings(2)
+	never.Outgrow = 0
+	for name, c := range map[string]struct {
+		tasks []Task
+		s     Settings
+		own   bool
+	}{
+		"next to nothing": {makeTasks(3, 1, 1, 2, 0, 1), testSettings(2), true},
+		"noise":           {noise, testSettings(2), true},
+		"noise, never":    {noise, never, false},
+		"values":          {makeTasks(3, 4, 40, 2, 0, 1), testSettings(2), false},
+	} {
+		c.s.List = true
+		m := learn(t, c.tasks, uniform(rng.Stream(1, t.Name()), 40, 2), c.s)
+		x, y := uniform(rng.Stream(4, t.Name()), 6, 2), []float64{1, 2, 4, 3, 5, 2}
+		run := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil)
+		copy(x.Row(5), x.Row(0))
+		for n := range len(y) {
+			head := x.View(0, 0, n+1, 2)
+			require.NoError(t, run.Fit(ctx, &head, y[:n+1], nil, nil))
+			require.Equal(t, c.own && n+1 >= leastOwn, run.alone != nil, name)
+			require.Equal(t, c.own && n+1 >= leastOwn, run.Outgrown(), name)
+		}
+		if c.own {
+			require.False(t, run.repeats, name)
+		}
+	}
 }
 
 // Where differences between low values are smaller, the noise of values near the best is what it is of values as they

@@ -69,8 +69,8 @@ type Settings struct {
 	Besides        []float64
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
 	// From OwnFrom values on a run has lengths and noise of its own, without a list of candidates and with one, where sooner
-	// brings nothing; with one, where it has more than Outgrow times the values of all past tasks before, 0 for never, from
-	// there on, by another fit: see Run.fitOwn. Chosen on families and tables, see EVIDENCE.md.
+	// brings nothing; with one, where it has more than Outgrow times the values of all past tasks before, or where these
+	// look like noise, 0 for never, from there on, by another fit: see Run.fitOwn. Chosen on families and tables, see EVIDENCE.md.
 	Outgrow   float64
 	OwnFrom   [2]int
 	OwnSD     [2]float64 // of the logarithms of these lengths around those before, as in gaussian.DefaultPriors, and of that noise, as in gp.Fits
