@@ -464,7 +464,7 @@ func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (
 	}
 	out := make(map[string]float64)
 	for i, id := range ids {
-		out[id] = rankCorrelation(y, means[i]) * math.Sqrt(float64(len(y)-1))
+		out[id] = ranks(means[i], y)
 	}
 	return out, nil
 }

@@ -79,7 +79,8 @@ func (h Hypothesis) name() string {
 type Verdict uint8
 
 // The verdicts on transfer. Unless said otherwise a percentage is the mass of the hypotheses that transfer,
-// right way up; "ranks" means a rank correlation of at least the deviation that chance gives it.
+// right way up; "ranks" means a rank correlation of at least the deviation that chance gives it, and
+// of twice that if past tasks look like noise.
 const (
 	// TransferUnknown: there is no prior, or a model that does not weigh it against no
 	// transfer, such as that of package cmbo/paper.
@@ -93,7 +94,7 @@ const (
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
 	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
 	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past that
-	// looks like noise says nothing that could mislead.
+	// looks like noise, or of which no task has two different values, neither misleads nor is upside down.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -140,12 +141,12 @@ type Transfer struct {
 	// values, or else of their shape; nil in other runs.
 	Relation *Relation
 
-	others []string // of an output that no past task has: those that they have
-	misfit string   // of an output, how its limits do not fit what past tasks have
-	silent bool     // the past looks like noise
-	ranked bool     // the past ranks the points told as their values do
-	better int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
-	sooner bool     // the run came to good values sooner than chance does
+	others    []string // of an output that no past task has: those that they have
+	misfit    string   // of an output, how its limits do not fit what past tasks have
+	silent    bool     // the past looks like noise
+	agreement float64  // how the past ranks the points told: see ranks
+	better    int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
+	sooner    bool     // the run came to good values sooner than chance does
 }
 
 // Mass returns the mass of a level, and the part of it under which the past holds upside down, which means nothing
@@ -246,7 +247,7 @@ func (t Transfer) verdictWords() string {
 			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
 	}
 	shows := ""
-	if t.silent && !t.ranked {
+	if t.silent && !t.ranked() {
 		shows = "past tasks show nothing of where values are good, "
 	} else if up <= misleadMass {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
@@ -337,10 +338,10 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 	}
 	if mean := x.PriorMean(); mean != nil && t.Values >= verdictValues {
 		mean = among(mean, told)
-		t.ranked = ranks(mean, y, 1)
-		if half := better(y); ranks(among(mean, half), among(y, half), 1) {
+		t.agreement = ranks(mean, y)
+		if half := better(y); ranks(among(mean, half), among(y, half)) >= clearRanks {
 			t.better = 1
-		} else if ranks(mean, y, -1) {
+		} else if t.agreement <= -clearRanks {
 			t.better = -1
 		}
 	}
@@ -348,9 +349,9 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 	return t
 }
 
-// ranks reports whether a mean, times a sign, ranks values as they are, by more than chance.
-func ranks(mean, y []float64, sign float64) bool {
-	return sign*rankCorrelation(y, mean) >= clearRanks/math.Sqrt(float64(len(y)-1))
+// ranks returns how a mean ranks values, their rank correlation, in the deviations that chance gives it.
+func ranks(mean, y []float64) float64 {
+	return rankCorrelation(y, mean) * math.Sqrt(float64(len(y)-1))
 }
 
 // rankCorrelation returns the correlation of the normal scores of a and b, 0 if all values of one are equal.
@@ -368,16 +369,25 @@ func better(y []float64) []bool {
 	return out
 }
 
+// ranked reports whether the past ranks the points told as their values do. Chance alone has one in six do so by a deviation.
+func (t Transfer) ranked() bool {
+	clearly := clearRanks
+	if t.silent {
+		clearly *= 2
+	}
+	return t.agreement >= clearly
+}
+
 // verdict judges masses of hypotheses among which no transfer is one, after values y.
 func (t Transfer) verdict(y []float64) Verdict {
 	switch up, down := t.upright(); {
 	case t.Values < verdictValues || !distinct(y):
 		return TransferTooEarly
-	case up >= helpingMass && (t.ranked || !t.silent):
+	case up >= helpingMass && (t.ranked() || !t.silent):
 		return TransferHelps
-	case down >= 1-misleadMass && !t.ranked:
+	case down >= 1-misleadMass && !t.ranked() && !t.silent:
 		return TransferReversed
-	case up <= misleadMass && !t.ranked && !t.silent:
+	case up <= misleadMass && !t.ranked() && !t.silent:
 		return TransferMisleads
 	}
 	return TransferUnclear

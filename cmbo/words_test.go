@@ -67,15 +67,16 @@ func TestOutlookBeforeScale(t *testing.T) {
 func TestVerdictOnAPastOfNoise(t *testing.T) {
 	y := []float64{1, 2, 3, 4, 5}
 	for _, c := range []struct {
-		mass           float64
-		silent, ranked bool
-		want           Verdict
+		mass, reversed, agreement float64
+		silent                    bool
+		want                      Verdict
 	}{
-		{0.95, false, false, TransferHelps}, {0.95, true, true, TransferHelps}, {0.95, true, false, TransferUnclear},
-		{0.1, false, false, TransferMisleads}, {0.1, true, false, TransferUnclear}, {0.1, false, true, TransferUnclear},
+		{0.95, 0, 0, false, TransferHelps}, {0.95, 0, 2, true, TransferHelps}, {0.95, 0, 1.9, true, TransferUnclear},
+		{0.1, 0, 0.9, false, TransferMisleads}, {0.1, 0, 0, true, TransferUnclear}, {0.1, 0, 1, false, TransferUnclear},
+		{0.9, 0.8, 0.9, false, TransferReversed}, {0.9, 0.8, 0, true, TransferUnclear}, {0.9, 0.8, 1, false, TransferUnclear},
 	} {
-		of := []Hypothesis{{Level: LevelPopulation, Mass: c.mass}, {Level: LevelNone, Mass: 1 - c.mass}}
-		require.Equal(t, c.want, Transfer{Values: 5, silent: c.silent, ranked: c.ranked, Hypotheses: of}.verdict(y), "%+v", c)
+		of := []Hypothesis{{Level: LevelPopulation, Mass: c.mass, Reversed: c.reversed}, {Level: LevelNone, Mass: 1 - c.mass}}
+		require.Equal(t, c.want, Transfer{Values: 5, silent: c.silent, agreement: c.agreement, Hypotheses: of}.verdict(y), "%+v", c)
 	}
 }
 
