@@ -79,22 +79,21 @@ func (h Hypothesis) name() string {
 type Verdict uint8
 
 // The verdicts on transfer. Unless said otherwise a percentage is the mass of the hypotheses that transfer,
-// right way up; "ranks" means a rank correlation of at least the deviation that chance gives it, and
-// of twice that if past tasks look like noise.
+// right way up; "ranks" means a rank correlation of at least the deviation that chance gives it, and of twice that
+// if past tasks look like noise: if noise is .9 of their variance, or none of them has two different values.
 const (
 	// TransferUnknown: there is no prior, or a model that does not weigh it against no
 	// transfer, such as that of package cmbo/paper.
 	TransferUnknown Verdict = iota
 	// TransferTooEarly: fewer than 5 values were told, or all are equal.
 	TransferTooEarly
-	// TransferHelps: at least 90 % of the mass. Past tasks that look like noise, or of which none has two different values,
-	// have to rank the evaluated points, too.
+	// TransferHelps: at least 90 % of the mass. Past tasks that look like noise have to rank the evaluated points, too.
 	TransferHelps
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
 	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
 	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past that
-	// looks like noise, or of which no task has two different values, neither misleads nor is upside down.
+	// looks like noise neither misleads nor is upside down.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.

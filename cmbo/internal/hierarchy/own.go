@@ -35,10 +35,11 @@ func (r *Run) fitOwn(ctx context.Context, x *linalg.Dense, told, given, raised, 
 	if r.s.List {
 		of = r.s.OwnFrom[1]
 		if r.s.Outgrow > 0 {
-			outgrown = leastOwn
-			if !r.Model.LooksLikeNoise() {
-				outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*float64(r.Model.values)))
+			values := float64(r.Model.values)
+			if r.Model.LooksLikeNoise() { // none of which says anything
+				values = 0
 			}
+			outgrown = max(leastOwn, 1+math.Floor(r.s.Outgrow*values))
 		}
 	}
 	from := float64(cmp.Or(of, math.MaxInt))
