@@ -120,8 +120,8 @@ func TestDay(t *testing.T) {
 		t.Logf("%s: %d requests, %d trials expired, %d studies made, %d trials held, %.1f MB, %d goroutines",
 			now.Format("15:04"), requests, expired, made, held, float64(heap)/(1<<20), goroutines)
 		// A trial is a line of the log on the disk in memory, what the study shows
-		// of it, and a row of its model's factors.
-		if heap > heap0+1<<20+uint64(held)*(20<<10) || goroutines > goroutines0+1 {
+		// of it, and a row of its model's factors, as long as the study.
+		if heap > heap0+1<<20+uint64(held*(10500+150*trials)) || goroutines > goroutines0+1 {
 			t.Errorf("%s: %d bytes and %d goroutines for %d trials, %d and %d for none", now.Format("15:04"), heap, goroutines, held, heap0, goroutines0)
 		}
 	}
