@@ -14,7 +14,7 @@ var groups = []group{
 	}},
 	{"paper", []string{"cmbo/paper/*.go", "cmbo/paper/internal/cluster/*.go"}, []suite{{"./cmbo/paper/internal/cluster", ""}, {"./cmbo/paper", ""}}},
 	{"acq", []string{"cmbo/acq/*.go", "cmbo/acquisition.go"}, []suite{{"./cmbo/acq", ""}, {"./cmbo", "Acquisition|Optimizer|Golden"}}},
-	{"transfer", []string{"cmbo/transfer.go"}, []suite{{"./cmbo", "InWords|Transfer|Verdict|Focus|CheckByHand|CheckSays|OutputsExplained|Context|BadInput|SurrogateIsTold|Ranks|RegretsOf"}}},
+	{"transfer", []string{"cmbo/transfer.go"}, []suite{{"./cmbo", "InWords|Transfer|Verdict|Focus|CheckByHand|CheckSays|OutputsExplained|Context|BadInput|SurrogateIsTold|Ranks|RegretsOf|Misfit"}}},
 	{"success", []string{"cmbo/success.go", "cmbo/consult.go"}, []suite{{"./cmbo", "Thompson|ToldOf|Multiply|StateIs|Requirements|FailuresOf|TestCost|Noisy|Noise|Positive|Quantile|Fail|Success|Conform|InfiniteScores|Lead|Progress|Hedge|Constraint|OutlookCost|DefaultTrace"}}},
 	{"curve", []string{"cmbo/curve.go", "cmbo/internal/curve/*.go"}, []suite{{"./cmbo/internal/curve", ""}, {"./cmbo", "Report|Curve|Stopped|Estimate|Prospect|Checkpoints|Resumed|Cutoff"}}},
 	{"cost", []string{"cmbo/cost.go"}, []suite{{"./cmbo", "TestCost|TestBudget|RequirementsAsk|OutlookCost|OutputsExplained"}}},
