@@ -23,9 +23,12 @@ var (
 	ownProblems = flag.Int("own", 3, "problems of each family of TestOwnLengthsOfRuns")
 	ownBudget   = flag.Int("own-budget", 50, "evaluations of each of its runs")
 	ownFirst    = flag.Uint64("own-first", 0, "number of the first problem of each of its families")
-	ownListed   = flag.Int("own-listed", 4, "problems of TestOwnLengthsOnAList, and of each family of TestPastOfNoiseOnAList")
+	ownListed   = flag.Int("own-listed", 4, "problems of TestOwnLengthsOnAList, and of each family of TestPastOfNoiseOnAList and TestPastAlikePointByPoint")
 	ownOnAList  = flag.String("own-listed-other", "Outgrow=0", "what TestPastOfNoiseOnAList compares the default with: a change of it, a rival, or none for no past")
-	ownOnBudget = flag.Int("own-listed-budget", 20, "evaluations of each of its runs")
+	ownNoisy    = flag.Int("own-listed-tasks", 8, "past tasks of each of its problems")
+	ownListedIn = flag.Int("own-listed-dim", 2, "least number of their dimensions, of which there are up to three more")
+	ownAlike    = flag.String("own-alike-other", "none", "what TestPastAlikePointByPoint compares the default with, likewise")
+	ownOnBudget = flag.Int("own-listed-budget", 20, "evaluations of each run of these two")
 	ownOther    = flag.String("own-other", likelyOfAny, "the change that it compares the default with, as WithAblation takes it")
 )
 
@@ -296,12 +299,12 @@ func ratioOf(logs []float64) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", math.Pow(10, mean), math.Pow(10, mean-by), math.Pow(10, mean+by))
 }
 
-// onAList returns the problem of functions on a list of 400 points, of which each task but the last, the target, has so many
+// onAList returns the problem of functions on a list of so many points, of which each task but the last, the target, has count
 // with noise of .01, and the target's largest value there.
-func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, count int) (h pastProblem, top float64) {
+func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, points, count int) (h pastProblem, top float64) {
 	numbers, err := cmbo.UnitCube(dim)
 	require.NoError(tb, err)
-	rows, err := numbers.Sample(400, r.Uint64())
+	rows, err := numbers.Sample(points, r.Uint64())
 	require.NoError(tb, err)
 	h.space, err = numbers.WithCandidates(rows)
 	require.NoError(tb, err)
@@ -340,7 +343,7 @@ func TestOwnLengthsOnAList(t *testing.T) {
 		for range 10 {
 			fs = append(fs, one(1, 0.05))
 		}
-		h, top := onAList(t, r, 4, append(fs, one(0.1, 1)), 25)
+		h, top := onAList(t, r, 4, append(fs, one(0.1, 1)), 400, 25)
 		ends := h.beside(t, "OwnFrom=5:55", seed, 25)
 		return [2]float64{top + ends[0], top + ends[1]}
 	})
@@ -359,8 +362,8 @@ func TestPastOfNoiseOnAList(t *testing.T) {
 	}
 	all := compared(t, "", families, *ownListed, 0.005, func(family string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name()+family)
-		dim := 2 + int(seed%4)
-		h, top := onAList(t, r, dim, basins(family, r, dim, 9), []int{40, 10}[(seed+seed/4)%2])
+		dim := *ownListedIn + int(seed%4)
+		h, top := onAList(t, r, dim, basins(family, r, dim, *ownNoisy+1), 400, []int{40, 10}[(seed+seed/4)%2])
 		for _, k := range h.tasks {
 			r.Shuffle(len(k.Y), func(i, j int) { k.Y[i], k.Y[j] = k.Y[j], k.Y[i] })
 		}
@@ -369,5 +372,53 @@ func TestPastOfNoiseOnAList(t *testing.T) {
 	})
 	if mean, _ := stat.MeanVariance(all); *ownOnAList == "Outgrow=0" {
 		assert.Less(t, mean, math.Log10(0.75))
+	}
+}
+
+// TestPastAlikePointByPoint: where values on a list have nothing to do with the parameters, as those of items of a catalogue,
+// tasks that are alike point by point tell a run which ones are good.
+func TestPastAlikePointByPoint(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	families, sizes := []string{"skewed", "two factors"}, []int{5, 12}
+	if *ownListed > 8 {
+		families, sizes = append(families, "levels"), append(sizes, 40)
+	}
+	all := compared(t, "", families, *ownListed, 0.005, func(family string, seed uint64) [2]float64 {
+		r := rng.Stream(seed, t.Name()+family)
+		effects := func() func(x []float64) float64 { // of rows, by their coordinates
+			of := make(map[[3]float64]float64)
+			return func(x []float64) float64 {
+				at := [3]float64(x)
+				if _, ok := of[at]; !ok {
+					of[at] = r.NormFloat64()
+				}
+				return of[at]
+			}
+		}
+		first, second := effects(), effects()
+		var fs []func(x []float64) float64
+		for range sizes[seed%uint64(len(sizes))] {
+			own, a, b := effects(), 1.0, 0.0
+			if family == "two factors" {
+				a, b = 1+0.5*r.NormFloat64(), 0.5*r.NormFloat64()
+			}
+			fs = append(fs, func(x []float64) float64 {
+				switch v := a*first(x) + b*second(x) + 0.5*own(x); family {
+				case "skewed":
+					return math.Exp(v)
+				case "levels":
+					return math.Round(2 * v)
+				default:
+					return v
+				}
+			})
+		}
+		h, top := onAList(t, r, 3, fs, 200, 50)
+		ends := h.beside(t, *ownAlike, seed, *ownOnBudget)
+		return [2]float64{top + ends[0], top + ends[1]}
+	})
+	if mean, _ := stat.MeanVariance(all); *ownAlike == "none" {
+		assert.Less(t, mean, math.Log10(0.5))
 	}
 }

@@ -58,9 +58,10 @@ func (t *Task) some(n int, seed uint64) *Task {
 
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the templates and their parameters,
 // the mean and the noise variance, lengths having a wide log-normal prior. Where all noise variances
-// are given, but of tasks of equal values, the likelihood says nothing of others, which count as their median.
-func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err error) {
-	lo, hi, pull := s.box()
+// are given, but of tasks of equal values, the likelihood says nothing of others, which count as their median. It
+// reports whether noise was free to be any of the variance, and the parameters are a variance and lengths.
+func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, free bool, err error) {
+	lo, hi, pull, free := s.box()
 	theta, some := append(s.Kernels[0].AppendParams([]float64{0}), math.Log(0.01)), make([]*Task, len(tasks))
 	var given []float64
 	unknown, longest, all, dim := false, 0, 0, 0
@@ -77,6 +78,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err er
 	unknown = unknown || given == nil
 	last := len(theta) - 1
 	if !unknown {
+		free = false
 		slices.Sort(given)
 		median := min(max(math.Log(given[len(given)/2]), lo[last]), hi[last])
 		lo[last], hi[last] = median, median
@@ -84,7 +86,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err er
 	// Few values look like noise, as offset and scale of their task are their own, two being always one deviation above
 	// and below, and each coordinate has a length. A run would take its values for noise, too.
 	if few := s.FewValues; unknown && (longest < few || 4*longest < few*dim && all < few*dim) {
-		hi[last] = math.Log(s.FewValuesNoise)
+		hi[last], free = math.Log(s.FewValuesNoise), false
 	}
 	least := math.Inf(1)
 	for _, template := range s.Kernels {
@@ -97,17 +99,32 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, err er
 			if p := (*parallel.Panic)(nil); errors.As(err, &p) {
 				err = fmt.Errorf("task %q: %w", tasks[p.Index].ID, err)
 			}
-			return nil, err
+			return nil, false, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
 		}
 		if theta = found.X; found.F < least || best == nil {
 			k, err := template.WithParams(theta[1:last])
 			if err != nil {
-				return nil, err
+				return nil, false, err
 			}
 			best, least = &Base{Kernel: k, Mean: theta[0], NoiseVariance: math.Exp(theta[last])}, found.F
 		}
 	}
-	return best, nil
+	return best, free, nil
+}
+
+// blind returns a base process under which no value of a task tells of another: next to nothing but noise, or a function
+// of lengths too short for any two points.
+func (s *Settings) blind(noise bool) Base {
+	k, b := s.Kernels[0].AppendParams(nil), Base{NoiseVariance: 0.01}
+	if noise {
+		k[0], b.NoiseVariance = math.Log(s.VarianceRange[0]), 1-s.VarianceRange[0]
+	} else {
+		for i := range k[1:] {
+			k[1+i] = math.Log(s.LengthRange[0])
+		}
+	}
+	b.Kernel, _ = s.Kernels[0].WithParams(k) // finite, as they are within bounds
+	return b
 }
 
 type normalPrior struct{ mean, sd float64 }
@@ -128,8 +145,9 @@ func baseObjective(ctx context.Context, o *gp.MultiTask, pull []normalPrior) fun
 }
 
 // box returns bounds and priors of the parameters as the search sees them: the
-// mean, the kernel's log-parameters, the logarithm of the noise variance.
-func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
+// mean, the kernel's log-parameters, the logarithm of the noise variance. The kernel is simple if its
+// parameters are a variance and lengths.
+func (s *Settings) box() (lo, hi []float64, pull []normalPrior, simple bool) {
 	logs := func(r [2]float64) (lo, hi float64) { return math.Log(r[0]), math.Log(r[1]) }
 	params := s.Kernels[0].AppendParams(nil)
 	n := len(params) + 2
@@ -137,7 +155,7 @@ func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
 	lo[0], hi[0] = -s.MaxMean, s.MaxMean
 	lo[n-1], hi[n-1] = logs(s.NoiseRange)
 	spec, err := kernel.Describe(s.Kernels[0])
-	simple := err == nil && spec.Name == "Scale" && len(spec.Kernels[0].Kernels) == 0
+	simple = err == nil && spec.Name == "Scale" && len(spec.Kernels[0].Kernels) == 0
 	for i, p := range params {
 		j := i + 1
 		switch {
@@ -150,5 +168,5 @@ func (s *Settings) box() (lo, hi []float64, pull []normalPrior) {
 			pull[j] = normalPrior{p, s.LengthSD}
 		}
 	}
-	return lo, hi, pull
+	return lo, hi, pull, simple
 }

@@ -20,7 +20,7 @@ func TestBaseGradient(t *testing.T) {
 	r := rng.Stream(31, t.Name())
 	s := DefaultSettings(3)
 	template := s.Kernels[0]
-	_, _, pull := s.box()
+	_, _, pull, _ := s.box()
 	o := gp.NewMultiTask(template, 1, 1)
 	for range 4 {
 		z := make([]float64, 9)
@@ -69,11 +69,11 @@ func TestBaseNoiseOfGiven(t *testing.T) {
 			task.Noise[4] = 1e3 // one that is no guide
 			tasks = append(tasks, task)
 		}
-		b, err := fitBase(ctx, tasks, &s)
+		b, _, err := fitBase(ctx, tasks, &s)
 		require.NoError(t, err)
 		require.InEpsilon(t, tt.want, b.NoiseVariance, 1e-12)
 		tasks[1].Noise[2] = 0
-		b, err = fitBase(ctx, tasks, &s)
+		b, _, err = fitBase(ctx, tasks, &s)
 		require.NoError(t, err)
 		require.NotEqual(t, tt.want, b.NoiseVariance)
 	}
@@ -83,7 +83,7 @@ func TestBaseNoiseOfGiven(t *testing.T) {
 // and what a kernel from outside means by its own is bounded around the template's.
 func TestBaseBounds(t *testing.T) {
 	s := DefaultSettings(2)
-	lo, hi, _ := s.box()
+	lo, hi, _, _ := s.box()
 	logs := func(v ...float64) []float64 {
 		for i := range v {
 			v[i] = math.Log(v[i])
@@ -94,7 +94,7 @@ func TestBaseBounds(t *testing.T) {
 	require.Equal(t, append([]float64{s.MaxMean}, logs(s.VarianceRange[1], s.LengthRange[1], s.LengthRange[1], s.NoiseRange[1])...), hi)
 	for _, k := range []kernel.Kernel{kernel.Sum(s.Kernels[0], kernel.Scale(3, kernel.Matern32(0.1, 0.2))), kernel.Sum(kernel.Matern32(0.1, 0.2), kernel.Matern52(0.3))} {
 		s.Kernels = []kernel.Kernel{k}
-		lo, hi, pull := s.box()
+		lo, hi, pull, _ := s.box()
 		for i, p := range k.AppendParams(nil) {
 			require.Equal(t, []float64{p - gp.ForeignRange, p + gp.ForeignRange}, []float64{lo[1+i], hi[1+i]})
 			require.Zero(t, pull[1+i])
@@ -122,10 +122,10 @@ func TestBaseKernels(t *testing.T) {
 				tasks = append(tasks, task)
 			}
 			s := DefaultSettings(2)
-			got, err := fitBase(ctx, tasks, &s)
+			got, _, err := fitBase(ctx, tasks, &s)
 			require.NoError(t, err)
 			s.Kernels = s.Kernels[i:][:1]
-			want, err := fitBase(ctx, tasks, &s)
+			want, _, err := fitBase(ctx, tasks, &s)
 			require.NoError(t, err)
 			spec, err := kernel.Describe(got.Kernel)
 			require.NoError(t, err)
@@ -162,7 +162,7 @@ func TestBaseOfFewValues(t *testing.T) {
 	} {
 		s := DefaultSettings(tt.dim)
 		s.FewValues = tt.few
-		b, err := fitBase(ctx, tasks(tt.tasks, tt.values, tt.dim), &s)
+		b, _, err := fitBase(ctx, tasks(tt.tasks, tt.values, tt.dim), &s)
 		require.NoError(t, err)
 		require.LessOrEqual(t, b.NoiseVariance, tt.most*(1+1e-12))
 		require.Greater(t, b.NoiseVariance, tt.most/2, "%d tasks of %d values in %d dimensions", tt.tasks, tt.values, tt.dim)
@@ -173,11 +173,11 @@ func TestBaseOfFewValues(t *testing.T) {
 		all[i].Noise = []float64{0.9, 0.9}
 	}
 	all[1].Noise[0] = 0.4
-	b, err := fitBase(ctx, all, &s)
+	b, _, err := fitBase(ctx, all, &s)
 	require.NoError(t, err)
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "it is given")
 	s.BaseRows = 1
-	b, err = fitBase(ctx, all, &s)
+	b, _, err = fitBase(ctx, all, &s)
 	require.NoError(t, err)
 	require.InDelta(t, 0.9, b.NoiseVariance, 1e-12, "of some of the values too")
 }
@@ -197,7 +197,7 @@ func TestBaseNoiseGiven(t *testing.T) {
 			tasks = append(tasks, task)
 		}
 		tasks = append(tasks, Task{X: uniform(r, 4, 2), Z: make([]float64, 4)})
-		base, err := fitBase(ctx, tasks, &s)
+		base, _, err := fitBase(ctx, tasks, &s)
 		require.NoError(t, err)
 		require.InEpsilon(t, 0.04, base.NoiseVariance, 1e-14)
 	}

@@ -8,8 +8,10 @@
 // one Gaussian, the population N(m, C), which EM finds (em.go; passes.go of more tasks than are held); at each step C
 // is drawn to the base kernel's matrix of the same trace. Of few tasks EM believes too much: its moments are then drawn
 // to those of a process of which a share is common to all tasks, which the tasks' likelihood finds (shared.go). Nor do
-// they tell the base process's lengths, which are held to the template's by a prior. Off the grid everything is carried
-// by the base process (learn.go). What all of this goes by stands in settings.go.
+// they tell the base process's lengths, which are held to the template's by a prior. Where that is noise for the most
+// part, or nothing is common, half of the tasks foretell the others, once with it and once with the other of the two
+// processes under which no value of a task tells of another (foretold). Off the grid everything is carried by the base
+// process (learn.go). What all of this goes by stands in settings.go.
 //
 // # A run
 //

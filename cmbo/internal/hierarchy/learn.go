@@ -3,6 +3,7 @@ package hierarchy
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -69,13 +70,75 @@ func (m *Model) set(g *grid, pop Moments) {
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the base process, of at most BaseRows
 // observations, about one for each of at most 60 steps with each of Kernels, for at most BaseTasks tasks, and O(n³ +
 // n·m·G) for each of at most GroupTasks tasks, once if n > G and O(G³) for each step of EM then, and G³ for each step of
-// EM on G grid points with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks.
+// EM on G grid points with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. Where tasks
+// may be noise all but the first takes up to three times as long.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
-	base, err := fitBase(ctx, sample(tasks, o.BaseTasks, o.Seed, "base process"), &o)
+	on := sample(tasks, o.BaseTasks, o.Seed, "base process")
+	base, free, err := fitBase(ctx, on, &o)
 	if err != nil {
-		return nil, fmt.Errorf("base process of %d tasks: %w", len(tasks), err)
+		return nil, err
 	}
-	return learnOn(ctx, tasks, newGrid(*base, z, o.Neighbours), &o)
+	g := newGrid(*base, z, o.Neighbours)
+	m, err := learnOn(ctx, tasks, g, &o)
+	if err != nil || !free || m.flat || len(tasks) < 2 {
+		return m, err
+	}
+	// The base process is what tasks say one by one. Where values of a task tell next to nothing of each other, noise and
+	// lengths that are too short for any two points say the same of it, and the search ends at either: at noise that hides
+	// what tasks have in common point by point, or at a function that they seem to have where they are noise. So where it
+	// may have, tasks are asked which of the two foretells the others.
+	noisy := m.NoiseShare() >= 0.5
+	if !noisy && (m.common == 0 || m.common > nothingCommon) {
+		return m, nil
+	}
+	h := newGrid(o.blind(!noisy), z, o.Neighbours)
+	was, err := g.foretold(ctx, on, &o)
+	is := 0.0
+	if err == nil {
+		is, err = h.foretold(ctx, on, &o)
+	}
+	if err == nil && is > was+clearEvidence {
+		var other *Model
+		if other, err = learnOn(ctx, tasks, h, &o); err == nil {
+			m = other
+		}
+	}
+	if errors.As(err, new(*linalg.NotPositiveDefiniteError)) {
+		err = nil // what was learned stands
+	}
+	return m, err
+}
+
+const (
+	nothingCommon = 0.05 // the largest share of the variance that is next to nothing
+	clearEvidence = 8    // natural logarithms: chance alone comes to six or seven
+)
+
+// foretold returns the log likelihood of each half of the tasks under the population that the other half shows, as far as a
+// few steps of EM and three of the shares tell.
+func (g *grid) foretold(ctx context.Context, tasks []Task, o *Settings) (log float64, err error) {
+	few := *o
+	few.Steps, few.Shares = 4, []float64{0.02, 0.5, 0.95}
+	var halves [2][]Task
+	for i, t := range tasks {
+		halves[i%2] = append(halves[i%2], t)
+	}
+	for i, half := range halves {
+		m, err := learnOn(ctx, half, g, &few)
+		if err != nil {
+			return 0, err
+		}
+		on, err := g.carryTasks(ctx, halves[1-i], o.Workers)
+		if err != nil {
+			return 0, err
+		}
+		all, err := g.newSums(on, o.Workers, precision).at(ctx, m.pop)
+		if err != nil {
+			return 0, err
+		}
+		log += all.log
+	}
+	return log, nil
 }
 
 func learnOn(ctx context.Context, tasks []Task, g *grid, o *Settings) (*Model, error) {

@@ -374,3 +374,68 @@ func TestTaskMeansOfManyValues(t *testing.T) {
 	require.Equal(t, means[1], means[0])
 	require.NotEqual(t, means[2], means[1])
 }
+
+// TestNoiseOrRoughness: what tasks have in common point by point is found where points tell nothing of each other, few and many
+// tasks alike, though fits to tasks one by one end at noise. Values that say nothing are noise, however many tasks have them.
+// Smooth tasks that are unlike each other, single tasks, and tasks of given noise or of few values are what those fits say.
+func TestNoiseOrRoughness(t *testing.T) {
+	const rows, dim = 80, 7
+	for _, tt := range []struct {
+		kind          string
+		tasks, values int
+		noise         float64
+		changed       bool
+	}{
+		{"noise", 8, 40, 0, false},
+		{"noise", 64, 40, 0, false},
+		{"alike", 2, 40, 0, true},
+		{"alike", 3, 40, 0, true},
+		{"alike", 24, 40, 0, true},
+		{"smooth", 24, 40, 0, false},
+		{"noise", 1, 40, 0, false},
+		{"alike", 24, 40, 0.9, false},
+		{"alike", 48, 7, 0, false},
+	} {
+		r := rng.Stream(5, t.Name(), uint64(tt.tasks))
+		list, tasks := uniform(r, rows, dim), make([]Task, tt.tasks)
+		common := make([]float64, rows)
+		for i := range common {
+			common[i] = r.NormFloat64()
+		}
+		for i := range tasks {
+			x, y := linalg.NewDense(tt.values, dim, nil), make([]float64, tt.values)
+			centre := uniform(r, 1, dim).Row(0)
+			for j, row := range r.Perm(rows)[:tt.values] {
+				copy(x.Row(j), list.Row(row))
+				switch y[j] = 0.5 * r.NormFloat64(); tt.kind {
+				case "alike":
+					y[j] += common[row]
+				case "smooth":
+					y[j] = math.Hypot(x.At(j, 0)-centre[0], x.At(j, 1)-centre[1])
+				}
+			}
+			tasks[i] = scaled(fmt.Sprint(i), x, y)
+			if tt.noise > 0 {
+				tasks[i].Noise = slices.Repeat([]float64{tt.noise}, tt.values)
+			}
+		}
+		s := DefaultSettings(dim)
+		base, _, err := fitBase(t.Context(), sample(tasks, len(tasks), 0, ""), &s)
+		require.NoError(t, err)
+		m, err := Learn(t.Context(), tasks, list, s)
+		require.NoError(t, err)
+		require.Equal(t, tt.changed, base.NoiseVariance != m.Base().NoiseVariance, "%v", tt)
+		if shared, _ := m.SharedMean(); tt.changed {
+			require.False(t, m.LooksLikeNoise(), "%v", tt)
+			require.Greater(t, shared, 0.4, "%v", tt)
+		}
+		if tt.tasks == 64 { // the other way round
+			var logs [2]float64
+			for i, noise := range []bool{true, false} {
+				logs[i], err = newGrid(s.blind(noise), list, s.Neighbours).foretold(t.Context(), tasks, &s)
+				require.NoError(t, err)
+			}
+			require.Greater(t, logs[0], logs[1]+clearEvidence)
+		}
+	}
+}
