@@ -91,28 +91,30 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 	if !noisy && (m.common == 0 || m.common > nothingCommon) {
 		return m, nil
 	}
-	h := newGrid(o.blind(!noisy), z, o.Neighbours)
-	was, err := g.foretold(ctx, on, &o)
-	is := 0.0
-	if err == nil {
-		is, err = h.foretold(ctx, on, &o)
-	}
-	if err == nil && is > was+clearEvidence {
-		var other *Model
-		if other, err = learnOn(ctx, tasks, h, &o); err == nil {
-			m = other
-		}
-	}
+	other, err := likelier(ctx, tasks, on, g, newGrid(o.blind(!noisy), z, o.Neighbours), &o)
 	if errors.As(err, new(*linalg.NotPositiveDefiniteError)) {
 		err = nil // what was learned stands
 	}
-	return m, err
+	return cmp.Or(other, m), err
 }
 
 const (
 	nothingCommon = 0.05 // the largest share of the variance that is next to nothing
 	clearEvidence = 8    // natural logarithms: chance alone comes to six or seven
 )
+
+// likelier returns a model of tasks on h if those of on foretell each other clearly better there than on g, else nil.
+func likelier(ctx context.Context, tasks, on []Task, g, h *grid, o *Settings) (*Model, error) {
+	was, err := g.foretold(ctx, on, o)
+	if err != nil {
+		return nil, err
+	}
+	is, err := h.foretold(ctx, on, o)
+	if err != nil || is <= was+clearEvidence {
+		return nil, err
+	}
+	return learnOn(ctx, tasks, h, o)
+}
 
 // foretold returns the log likelihood of each half of the tasks under the population that the other half shows, as far as a
 // few steps of EM and three of the shares tell.
