@@ -192,10 +192,7 @@ func (n *form) ready() (err error) {
 		if !ok {
 			return fmt.Errorf("%w: Defaults has %q, which is not a parameter", cmbo.ErrOption, name)
 		}
-		single, err := cmbo.NewSpace(n.params[i].param)
-		if err != nil {
-			return err
-		}
+		single, _ := cmbo.NewSpace(n.params[i].param) // valid, as each parameter of a space is
 		row, err := single.Row(map[string]any{name: n.Defaults[name]})
 		if err != nil {
 			return fmt.Errorf("%w: Defaults: %w", cmbo.ErrOption, err)

@@ -124,16 +124,12 @@ func (e *RowError) in(field, value string) *RowError {
 }
 
 // outside turns the refusal of a row by its space into a RowError; text gives the value of a parameter as the input has it.
+// The row has an entry for each parameter, so that one of them is what is refused.
 func outside(err error, params []column, text func(i int) string) *RowError {
 	var de *cmbo.DataError
-	if !errors.As(err, &de) {
-		return &RowError{Reason: err.Error(), Err: err}
-	}
-	e := &RowError{Reason: de.Reason, Err: err, Field: de.Name}
-	if de.Column >= 0 && de.Column < len(params) {
-		e.in(params[de.Column].param.Name(), text(de.Column))
-	}
-	return e
+	errors.As(err, &de)
+	e := &RowError{Reason: de.Reason, Err: err}
+	return e.in(params[de.Column].param.Name(), text(de.Column))
 }
 
 // collector gathers tasks and bad rows for a reader.
