@@ -54,8 +54,8 @@ func Methods() []Method {
 		ms = append(ms, fromBaseline(m, false))
 	}
 	for _, v := range paper.Variants() {
-		clusters := v != paper.GlobalCen && v != paper.IndiWeightJef
-		ms = append(ms, Method{Name: v.String(), Transfers: true, Clusters: clusters, Learn: variant(clusters, v)})
+		clusters := v.Grouping == paper.Clustered
+		ms = append(ms, Method{Name: v.String(), Transfers: true, Clusters: clusters, Learn: variant(v)})
 	}
 	return append(ms, Method{Name: defaultMethod, Transfers: true, Learn: own()},
 		Method{Name: "no-past", Learn: withoutPast})
@@ -172,10 +172,10 @@ func (o inUnit) LastStep() (cmbo.Step, bool) {
 }
 
 // variant learns a variant of the paper's method.
-func variant(clustered bool, v paper.Variant) func(context.Context, Training) (Tuner, error) {
+func variant(v paper.Variant) func(context.Context, Training) (Tuner, error) {
 	return func(ctx context.Context, l Training) (Tuner, error) {
 		opts := []paper.Option{paper.WithVariant(v), paper.WithSeed(l.Seed), paper.WithParallelism(1)}
-		if clustered {
+		if v.Grouping == paper.Clustered {
 			opts = append(opts, paper.WithClusterRange(l.Clusters[0], l.Clusters[1]))
 		}
 		prior, err := paper.Learn(ctx, l.Space, l.Tasks, opts...)
