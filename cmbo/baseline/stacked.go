@@ -75,7 +75,7 @@ func (m *stackedGP) at(ctx context.Context, x *linalg.Dense) (*pointMoments, err
 			copy(out.sd, sd)
 			continue
 		}
-		geometricMean(out.sd, sd, m.share(len(s.Z), len(m.levels[i-1].Z)))
+		geometricMean(out.sd, sd, out.sd, m.share(len(s.Z), len(m.levels[i-1].Z)))
 	}
 	return out, nil
 }
@@ -88,10 +88,10 @@ func (m *stackedGP) share(n, base int) float64 {
 	return b / (1 + b)
 }
 
-// geometricMean sets base to top^a·base^(1−a), entry by entry.
-func geometricMean(base, top []float64, a float64) {
+// geometricMean sets dst to top^a·base^(1−a), entry by entry.
+func geometricMean(dst, top, base []float64, a float64) {
 	for j, t := range top {
-		base[j] = math.Pow(t, a) * math.Pow(base[j], 1-a)
+		dst[j] = math.Pow(t, a) * math.Pow(base[j], 1-a)
 	}
 }
 
@@ -117,8 +117,6 @@ func (r *stackedRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.
 		return err
 	}
 	linalg.Axpy(mean, 1, base.mean)
-	below := append([]float64(nil), base.sd...)
-	geometricMean(below, sd, r.m.share(len(r.d.Y), len(r.m.levels[len(r.m.levels)-1].Z)))
-	copy(sd, below)
+	geometricMean(sd, sd, base.sd, r.m.share(len(r.d.Y), len(r.m.levels[len(r.m.levels)-1].Z)))
 	return nil
 }
