@@ -15,22 +15,19 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 	n := s.Budget + 1
 	for e := range c.Results {
 		r := &c.Results[e]
-		of := func(value func(regret []float64) float64) func(st *stratum, run int) float64 {
-			return func(st *stratum, run int) float64 { return value(st.records[e][run].Regret) }
-		}
 		r.Regret, r.Lower, r.Upper = make([]float64, n), make([]float64, n), make([]float64, n)
 		r.Rank, r.Solved = make([]float64, n), make([]float64, n)
 		for q := range n {
-			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, of(func(regret []float64) float64 { return regret[q] }))
-			r.Solved[q], _, _ = moments(strata, of(func(regret []float64) float64 {
+			r.Regret[q], r.Lower[q], r.Upper[q] = interval(strata, e, func(regret []float64) float64 { return regret[q] })
+			r.Solved[q], _, _ = moments(strata, e, func(regret []float64) float64 {
 				if regret[q] < threshold {
 					return 1
 				}
 				return 0
-			}))
+			})
 		}
-		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, of(area))
-		r.GeometricAUC, r.GeometricLate = geometric(strata, of(area)), geometric(strata, of(late))
+		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, e, area)
+		r.GeometricAUC, r.GeometricLate = geometric(strata, e, area), geometric(strata, e, late)
 		var all []*bench.Record
 		for _, st := range strata {
 			all = append(all, st.records[e]...)
@@ -55,21 +52,21 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 
 // interval returns the mean and its 95% confidence limits over tasks, clipped
 // to [0, 1], where all regrets lie; NaN if a stratum has a single task.
-func interval(strata []*stratum, value func(st *stratum, run int) float64) (mean, lower, upper float64) {
-	mean, sd, freedom := moments(strata, value)
+func interval(strata []*stratum, method int, value func(regret []float64) float64) (mean, lower, upper float64) {
+	mean, sd, freedom := moments(strata, method, value)
 	half := stat.StudentQuantile(0.975, freedom) * sd
 	return mean, max(mean-half, 0), min(mean+half, 1)
 }
 
-// moments returns the mean of a value over the runs of a stratum, and then over the strata, its standard deviation over
-// tasks and the degrees of freedom of that, Satterthwaite's, rounded down. The variance of the mean of a stratum is the
-// usual linearisation for samples of clusters (Cochran, Sampling Techniques, section 6.3), NaN for a single one.
-func moments(strata []*stratum, value func(st *stratum, run int) float64) (mean, sd float64, freedom int) {
+// moments returns the mean of a value over a method's runs in a stratum, and then over the strata, its standard deviation
+// over tasks and the degrees of freedom of that, Satterthwaite's, rounded down. The variance of the mean of a stratum is
+// the usual linearisation for samples of clusters (Cochran, Sampling Techniques, section 6.3), NaN for a single one.
+func moments(strata []*stratum, method int, value func(regret []float64) float64) (mean, sd float64, freedom int) {
 	var variance, squares float64
 	for _, st := range strata {
 		sums, total, n, tasks := make([]float64, len(st.runs)), 0.0, float64(len(st.task)), float64(len(st.runs))
 		for run, t := range st.task {
-			v := value(st, run)
+			v := value(st.records[method][run].Regret)
 			sums[t] += v
 			total += v
 		}
@@ -110,10 +107,10 @@ func late(curve []float64) float64 {
 }
 
 // geometric is the geometric mean over the strata of the mean over their runs. A mean below leastArea counts as that.
-func geometric(strata []*stratum, value func(st *stratum, run int) float64) float64 {
+func geometric(strata []*stratum, method int, value func(regret []float64) float64) float64 {
 	var m float64
 	for _, st := range strata {
-		mean, _, _ := moments([]*stratum{st}, value)
+		mean, _, _ := moments([]*stratum{st}, method, value)
 		m += math.Log(max(mean, leastArea)) / float64(len(strata))
 	}
 	return math.Exp(m)

@@ -160,17 +160,16 @@ func TestIntervalCoverage(t *testing.T) {
 	g := rand.New(rand.NewPCG(5, 6))
 	inside := 0
 	for range trials {
-		st := &stratum{}
-		var v []float64
+		st := &stratum{records: [][]*bench.Record{nil}}
 		for task := range tasks {
 			mean := 0.5 + 0.05*g.NormFloat64()
 			st.runs = append(st.runs, runs)
 			for range runs {
 				st.task = append(st.task, task)
-				v = append(v, mean+0.02*g.NormFloat64())
+				st.records[0] = append(st.records[0], &bench.Record{Regret: []float64{mean + 0.02*g.NormFloat64()}})
 			}
 		}
-		_, lo, hi := interval([]*stratum{st}, func(_ *stratum, run int) float64 { return v[run] })
+		_, lo, hi := interval([]*stratum{st}, 0, area)
 		if lo <= 0.5 && 0.5 <= hi {
 			inside++
 		}
