@@ -117,10 +117,7 @@ func gridOf(tasks []observations, c *config) *linalg.Dense {
 func newEmpiricalGP(ctx context.Context, base hierarchy.Base, grid *linalg.Dense) (*empiricalGP, error) {
 	_, dim := grid.Dims()
 	n := points.Len(grid)
-	m := &empiricalGP{dim: dim, base: base, grid: grid, row: make(map[string]int, n), gram: linalg.NewSym(n, nil)}
-	for i := range n {
-		m.row[points.Key(grid.Row(i))] = i
-	}
+	m := &empiricalGP{dim: dim, base: base, grid: grid, row: points.Places(grid), gram: linalg.NewSym(n, nil)}
 	kernel.Gram(m.gram, base.Kernel, grid)
 	if _, err := m.chol.FactorizeJitter(m.gram, gaussian.MaxJitter); err != nil {
 		return nil, gp.Numerical(ctx, err, "base kernel on %d grid points", n)

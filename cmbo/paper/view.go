@@ -39,14 +39,7 @@ type visited struct {
 
 func (v *view) bind(ctx context.Context, candidates *linalg.Dense) error {
 	n, _ := candidates.Dims()
-	v.candidates = candidates
-	v.candRow = make(map[string]int, n)
-	for r := range n {
-		key := points.Key(candidates.Row(r))
-		if _, dup := v.candRow[key]; !dup {
-			v.candRow[key] = r
-		}
-	}
+	v.candidates, v.candRow = candidates, points.Places(candidates)
 	v.inIndex = points.Locate(candidates, v.prior.index)
 	v.ofCand = points.Locate(v.prior.index, candidates)
 	for _, p := range v.prior.prototypes {

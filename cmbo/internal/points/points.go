@@ -144,12 +144,18 @@ func Equal(a, b *linalg.Dense) bool {
 	return n == Len(b) && d == e && Same(a, b) == n
 }
 
+// Places returns the number of each row of x by its Key, the smallest of equal ones.
+func Places(x *linalg.Dense) map[string]int {
+	at := make(map[string]int, Len(x))
+	for i := Len(x) - 1; i >= 0; i-- {
+		at[Key(x.Row(i))] = i
+	}
+	return at
+}
+
 // Locate finds each row of x among the rows of set, the first of equal ones; nil if one is not there.
 func Locate(x, set *linalg.Dense) []int {
-	at := make(map[string]int, Len(set))
-	for i := Len(set) - 1; i >= 0; i-- {
-		at[Key(set.Row(i))] = i
-	}
+	at := Places(set)
 	rows := make([]int, Len(x))
 	for r := range rows {
 		i, ok := at[Key(x.Row(r))]

@@ -50,6 +50,7 @@ func TestRows(t *testing.T) {
 	assert.False(t, Equal(x, First(x, 3)))
 	assert.Equal(t, []int{3, 0, 1}, Locate(rows(2, 4, 5, 0, 1, 2, 3), x), "the first of equal rows")
 	assert.Nil(t, Locate(rows(2, 4, 5, 9, 9), x))
+	assert.Equal(t, map[string]int{Key([]float64{0, 1}): 0, Key([]float64{2, 3}): 1, Key([]float64{4, 5}): 3}, Places(x))
 	n, dim := Join(nil, nil).Dims()
 	assert.Zero(t, n+dim)
 	assert.True(t, Equal(rows(2, 0, 1, 0, 1, 2, 3, 2, 4, 4, 5), Sorted(rows(2, 2, 4, 4, 5, 0, 1, 2, 3, 0, 1))))
