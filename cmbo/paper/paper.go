@@ -64,8 +64,8 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	for i := range checked {
 		t := &checked[i]
 		y, noise := scaling.Sense{Minimize: c.minimize}.Apply(t.Y, t.NoiseVariance)
-		v := scaling.Fit(scaling.Policy(c.y), y)
-		l.tasks = append(l.tasks, task{id: t.ID, x: s.EncodeAll(t.X), y: v.Z, noise: v.NoiseVariances(noise)})
+		y, noise = scaling.Policy(c.y).Scale(y, noise)
+		l.tasks = append(l.tasks, task{id: t.ID, x: s.EncodeAll(t.X), y: y, noise: noise})
 		inputs = append(inputs, l.tasks[i].x)
 	}
 	// What stands for the space does not depend on the order of the tasks.
