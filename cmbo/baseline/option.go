@@ -47,15 +47,7 @@ func newConfig(base config, opts []Option) (*config, error) {
 	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
 	c.samples = cmp.Or(c.samples, 256)
 	c.bandwidth, c.grid, c.shrinkage, c.iterations = 0.1, 500, 0.5, 16
-	for _, o := range opts {
-		if o == nil {
-			return nil, optionErrorf("a nil Option")
-		}
-		if err := o(c); err != nil {
-			return nil, err
-		}
-	}
-	return c, nil
+	return c, gp.Apply(c, "Option", opts)
 }
 
 // template returns the form of the kernel at the centres of the hyperparameters' priors.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -35,13 +36,8 @@ const (
 
 func newConfig(opts []Option) (*config, error) {
 	c := &config{seed: 1, y: cmbo.ZScore, workers: runtime.GOMAXPROCS(0), clusters: 4, maxClusters: 4, indexPoints: 300}
-	for _, o := range opts {
-		if o == nil {
-			return nil, optionErrorf("a nil Option")
-		}
-		if err := o(c); err != nil {
-			return nil, err
-		}
+	if err := gp.Apply(c, "Option", opts); err != nil {
+		return nil, err
 	}
 	if c.labels != nil && c.variant.Grouping != Clustered {
 		return nil, optionErrorf("WithLabels contradicts %s, which has clusters of its own", c.variant)

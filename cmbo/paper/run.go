@@ -86,13 +86,8 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 		top = max(top, q.normal.Trace())
 	}
 	c := runConfig{noise: stat.Median(noises), jitter: cluster.RelativeJitter * top / float64(points.Len(p.index))}
-	for _, o := range opts {
-		if o == nil {
-			return nil, optionErrorf("a nil RunOption")
-		}
-		if err := o(&c); err != nil {
-			return nil, err
-		}
+	if err := gp.Apply(&c, "RunOption", opts); err != nil {
+		return nil, err
 	}
 	return &Surrogate{view: view{prior: p, entries: make(map[string]int)}, runConfig: c, space: s}, nil
 }

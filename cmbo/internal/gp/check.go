@@ -73,6 +73,19 @@ func CheckContext(ctx context.Context) error {
 	return nil
 }
 
+// Apply applies options, which kind names, to c in their order. It fails as the first of them that does, or if one is nil.
+func Apply[C any, O ~func(C) error](c C, kind string, opts []O) error {
+	for _, o := range opts {
+		if o == nil {
+			return fmt.Errorf("%w: a nil %s", space.ErrOption, kind)
+		}
+		if err := o(c); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // CheckCall reports what no model that has data can answer: x are points of dim coordinates, and
 // destinations have an entry for each.
 func CheckCall(ctx context.Context, has bool, dim int, x *linalg.Dense, dst ...[]float64) error {
