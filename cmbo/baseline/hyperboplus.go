@@ -30,13 +30,13 @@ type hyperBOPlus struct {
 var learnHyperBOPlus = fromTasks(config{method: "HyperBO+", varied: true, ard: true, samples: 100}, trainHyperBOPlus)
 
 func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *config) (*hyperBOPlus, error) {
-	b, err := learnPast(ctx, dim, obs, c)
+	p, err := learnPast(ctx, dim, obs, c)
 	if err != nil {
 		return nil, err
 	}
-	m := &hyperBOPlus{dim: b.dim, samples: c.samples, template: c.template(b.dim)}
+	m := &hyperBOPlus{dim: dim, samples: c.samples, template: c.template(dim)}
 	var consts, lengths, variances, noises []float64
-	for _, s := range b.sources {
+	for _, s := range p.sources {
 		mean, err := leastSquaresMean(s)
 		if err != nil {
 			return nil, sourceError(ctx, gp.Numerical(ctx, err, "constant mean"), s.ID)

@@ -38,13 +38,13 @@ type ranked struct {
 // newRanker returns the ranker of one run. All models are drawn with the same normal numbers, which
 // would let models that agree have the same losses draw for draw; each source's draws come in a
 // random order of their own, and are then as good as independent of the others'.
-func newRanker(b *past, c *config, seed uint64) *ranker {
+func newRanker(p *past, c *config, seed uint64) *ranker {
 	r := &ranker{
-		past: b, c: c,
+		past: p, c: c,
 		z:   normals{seed: seed, label: "baseline rank", draws: c.samples},
 		eps: normals{seed: seed, label: "baseline leave-one-out", draws: c.samples},
 	}
-	for i := range b.sources {
+	for i := range p.sources {
 		r.order = append(r.order, rng.Stream(seed, "baseline rank order", uint64(i)).Perm(c.samples))
 	}
 	return r

@@ -56,8 +56,8 @@ type gapEntry struct {
 	d    []float64
 }
 
-func newGapRun(b *past, c *config, seed uint64) *gapRun {
-	r := &gapRun{ensembleRun: newEnsembleRun(b, c, seed), gaps: make(map[int]gapEntry)}
+func newGapRun(p *past, c *config, seed uint64) *gapRun {
+	r := &gapRun{ensembleRun: newEnsembleRun(p, c, seed), gaps: make(map[int]gapEntry)}
 	r.weigh = r.weights
 	r.forget = func(n int) { maps.DeleteFunc(r.gaps, func(m int, _ gapEntry) bool { return m > n }) }
 	return r

@@ -30,10 +30,10 @@ func (r *tstRun) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dens
 const tstWeight = 0.75
 
 // tstWeights returns the weights of the sources and of the target, normalised.
-func tstWeights(ctx context.Context, b *past, d cmbo.Data, rho float64) ([]float64, error) {
-	w := slices.Repeat([]float64{tstWeight}, len(b.sources)+1)
+func tstWeights(ctx context.Context, p *past, d cmbo.Data, rho float64) ([]float64, error) {
+	w := slices.Repeat([]float64{tstWeight}, len(p.sources)+1)
 	if len(d.Y) >= 2 {
-		means, err := b.meansAt(ctx, d.X)
+		means, err := p.meansAt(ctx, d.X)
 		if err != nil {
 			return nil, err
 		}
