@@ -97,10 +97,10 @@ type problem struct {
 
 // rate sets the regret of each row in units of the range of the feasible values. It returns
 // false if there are no two different ones.
-func (p *problem) rate(minimize bool) bool {
+func (t *problem) rate(minimize bool) bool {
 	lo, hi := math.Inf(1), math.Inf(-1)
-	for i, y := range p.Y {
-		if p.feasible == nil || p.feasible[i] {
+	for i, y := range t.Y {
+		if t.feasible == nil || t.feasible[i] {
 			lo, hi = min(lo, y), max(hi, y)
 		}
 	}
@@ -108,12 +108,12 @@ func (p *problem) rate(minimize bool) bool {
 	if minimize {
 		best = lo
 	}
-	for i, y := range p.Y {
+	for i, y := range t.Y {
 		v := 1.0
-		if p.feasible == nil || p.feasible[i] {
+		if t.feasible == nil || t.feasible[i] {
 			v = math.Abs(y-best) / (hi - lo)
 		}
-		p.regret = append(p.regret, v)
+		t.regret = append(t.regret, v)
 	}
 	return lo < hi
 }
