@@ -17,11 +17,9 @@ const (
 	Jeffreys
 )
 
-var distanceNames = [...]string{"Wasserstein", "Jeffreys"}
-
 // String returns "Wasserstein" or "Jeffreys".
 func (d Distance) String() string {
-	return names.Of(distanceNames[:], int(d), "Distance")
+	return names.Of([]string{"Wasserstein", "Jeffreys"}, int(d), "Distance")
 }
 
 // Grouping is the way tasks come into clusters.
@@ -48,11 +46,9 @@ const (
 	Barycenter
 )
 
-var prototypeNames = [...]string{"GeometricCenter", "Barycenter"}
-
 // String returns "GeometricCenter" or "Barycenter".
 func (k PrototypeKind) String() string {
-	return names.Of(prototypeNames[:], int(k), "PrototypeKind")
+	return names.Of([]string{"GeometricCenter", "Barycenter"}, int(k), "PrototypeKind")
 }
 
 // A Variant is a choice among what the paper's method leaves open. The zero value is [WssClusWssCMP].
