@@ -87,7 +87,7 @@ type affineRun struct {
 
 // affineNode is one scale and one variance of the offset, with what the data say of it, in units of the prior's.
 type affineNode struct {
-	s, v   float64
+	s      float64
 	w      float64 // posterior mass
 	a      float64 // posterior mean of the offset less the prior's
 	varOff float64 // and its variance, pending points counting
@@ -203,7 +203,7 @@ func (r *affineRun) infer(centre float64) {
 			if n == 0 && k > 0 {
 				continue // nothing but the deviation would be seen
 			}
-			node := affineNode{s: math.Exp(l), v: v, varOff: v / (1 + v*uuAll/s2)}
+			node := affineNode{s: math.Exp(l), varOff: v / (1 + v*uuAll/s2)}
 			log := prior + math.Log(share)
 			if n > 0 {
 				e := s2 / uu

@@ -29,8 +29,6 @@ type empiricalGP struct {
 	delta *linalg.Sym     // C − k_b(Z, Z)
 	lists memo[*features]
 
-	logs []float64 // log likelihood of the tasks before each step
-
 	fitNoise bool // whether runs fit the noise variance
 }
 
@@ -95,11 +93,11 @@ func oas(s *linalg.Sym, t int) float64 {
 
 // expectMaximize runs EM from the base process.
 func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c *config) error {
-	moments, logs, err := hierarchy.EM(ctx, m.base, m.grid, obs, c.shrinkage, c.iterations, c.workers)
+	moments, _, err := hierarchy.EM(ctx, m.base, m.grid, obs, c.shrinkage, c.iterations, c.workers)
 	if err != nil {
 		return gp.Numerical(ctx, err, "EM on %d grid points", len(m.row))
 	}
-	m.mean, m.cov, m.logs = moments.Mean, moments.Cov, logs
+	m.mean, m.cov = moments.Mean, moments.Cov
 	m.settle()
 	return nil
 }
