@@ -100,8 +100,8 @@ func findMethod(all []Method, name string) (*Method, error) {
 	}
 	if shared {
 		m, err := baseline.Find(method)
-		own := fromBaseline(m, true)
-		return &own, err
+		sharing := fromBaseline(m, true)
+		return &sharing, err
 	}
 	var known []string
 	for i := range all {

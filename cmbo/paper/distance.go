@@ -72,8 +72,8 @@ func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []floa
 	})
 }
 
-// toJeffreys is toWasserstein for the divergence with an absolute jitter on both covariances, which
-// mostly does. A divergence that is not defined for want of definiteness is infinite.
+// toJeffreys is toWasserstein for the divergence, with an absolute jitter on both covariances. Where that leaves one of
+// them singular, the posterior gets the jitter of its factor besides; what is not defined even so is infinite.
 func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*multivariate.Normal,
 	own float64) (float64, error) {
 	if err := ctx.Err(); err != nil {

@@ -9,9 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A view is how the prototypes of a prior look like from the points a run cares about: the
-// candidates, the index set, and each point visited so far. It depends on prototypes and points
-// alone and is computed once a point; data and weights enter in the surrogates that share it.
+// A view holds what the prototypes of a prior are at the points of a run: the candidates, the
+// index set, and each point visited so far. It depends on prototypes and points alone and is
+// computed once a point; data and weights enter in the Surrogate.
 type view struct {
 	prior *Prior
 
@@ -28,7 +28,7 @@ type view struct {
 	visited []visited
 }
 
-// visited is a point that was observed or asked, as the prototypes see it.
+// visited is a point that was observed or asked, with what the prototypes are there.
 type visited struct {
 	x    []float64
 	cand int // row among the bound candidates, or -1
@@ -78,7 +78,7 @@ func (v *view) visit(ctx context.Context, x *linalg.Dense) ([]int, error) {
 	return out, nil
 }
 
-// newVisited looks at a point through each prototype.
+// newVisited evaluates each prototype at a point.
 func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited, error) {
 	out := visited{x: slices.Clone(x), cand: -1}
 	if r, ok := v.candRow[key]; ok {
