@@ -193,7 +193,7 @@ func (r *empiricalRun) Fit(ctx context.Context, d cmbo.Data) error {
 	}
 	if r.m.fitNoise {
 		var err error
-		if r.noiseVariance, err = r.noiseOf(ctx, fittedNoise); err != nil {
+		if r.noiseVariance, err = r.noiseOf(ctx); err != nil {
 			return err
 		}
 	}
@@ -209,10 +209,10 @@ const (
 	maxLogFitted = 0.0
 )
 
-// noiseOf returns the noise variance of highest posterior density given the first n values,
+// noiseOf returns the noise variance of highest posterior density given the first values,
 // by golden section about the best of a grid, to .01 of its logarithm.
-func (r *empiricalRun) noiseOf(ctx context.Context, n int) (float64, error) {
-	n = min(n, len(r.d.Y))
+func (r *empiricalRun) noiseOf(ctx context.Context) (float64, error) {
+	n := min(fittedNoise, len(r.d.Y))
 	if n == 0 {
 		return r.m.base.NoiseVariance, nil
 	}

@@ -138,7 +138,7 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 			return optionErrorf("a nil kernel")
 		}
 		c.fixed, c.fixedNoise = k, noiseVariance
-		return checkVariance("noise variance", noiseVariance)
+		return checkNoise(noiseVariance)
 	}
 }
 
@@ -153,9 +153,9 @@ func WithIndexPoints(n int) Option {
 	}
 }
 
-func checkVariance(what string, v float64) error {
-	if !(v > 0) || math.IsInf(v, 0) {
-		return optionErrorf("%s %g is not positive and finite", what, v)
+func checkNoise(variance float64) error {
+	if !(variance > 0) || math.IsInf(variance, 0) {
+		return optionErrorf("noise variance %g is not positive and finite", variance)
 	}
 	return nil
 }

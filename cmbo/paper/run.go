@@ -27,7 +27,7 @@ type runConfig struct {
 // WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled
 // units; the default is the median of the tasks' own. Variances given with single observations win.
 func WithNoiseVariance(v float64) RunOption {
-	return func(c *runConfig) error { c.noise = v; return checkVariance("noise variance", v) }
+	return func(c *runConfig) error { c.noise = v; return checkNoise(v) }
 }
 
 // WithJeffreysJitter gives the absolute amount added to the diagonal of both covariances of a Jeffreys divergence. The
