@@ -113,7 +113,6 @@ func learner[M Model](learn learnFunc[M],
 // runs is the model of a method that is nothing but how its runs begin.
 type runs func(seed uint64) cmbo.Surrogate
 
-// Surrogate returns the surrogate of one run.
 func (start runs) Surrogate(seed uint64) cmbo.Surrogate { return start(seed) }
 
 // fromTasks returns the constructor of a method that trains on tasks with values, and fails with

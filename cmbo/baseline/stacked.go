@@ -95,7 +95,6 @@ func geometricMean(dst, top, base []float64, a float64) {
 	}
 }
 
-// Surrogate returns the surrogate of one run.
 func (m *stackedGP) Surrogate(seed uint64) cmbo.Surrogate {
 	r := &stackedRun{target: newTarget(m.dim, seed, m.c), m: m, kept: kept[*pointMoments]{lists: &m.lists, compute: m.at}}
 	r.adjust = m.subtract
