@@ -27,7 +27,8 @@ type Recommendation struct {
 	Quantiles Quantiles
 	// Again is the evaluated point at which one value more is expected to raise the mean of the point recommended most,
 	// and Gain by how much, in the user's units; nil and 0 with a single point, or while Mean is NaN. Evaluate it again
-	// ([Optimizer.Enqueue]) if Gain is more than [Outlook] expects of a new point, and more than an evaluation costs.
+	// ([Optimizer.Enqueue]) if Gain is more than [Outlook.Expected], what a new point is expected to gain, and more than an
+	// evaluation costs.
 	Again []float64
 	Gain  float64
 

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -92,7 +93,7 @@ func (n form) places() []place {
 func recased[T any](n *form, at map[string]T) *RowError {
 	for _, name := range []string{n.task, n.noise, n.status} {
 		_, there := at[name]
-		for is := range at {
+		for _, is := range slices.Sorted(maps.Keys(at)) {
 			wanted := func(p place) bool { return p.name == is }
 			if !there && strings.EqualFold(is, name) && !slices.ContainsFunc(n.places(), wanted) {
 				return rowErrorf(cmbo.ErrCorrupt, "it differs from %q in case; Task, Noise or Status says which is meant, "+

@@ -18,8 +18,10 @@ var ErrLocked = errors.New("journalfile: the file is in use")
 
 // Open begins a run whose journal is the named file, or goes on with the run that is in it, with the space and the options
 // that it was begun with: those of [cmbo.New], but for [cmbo.WithJournal]. It fails as [cmbo.ResumeJournal] does;
-// [cmbo.WithJournalMark] lets it notice that a file has lost its end. What an interrupted write has left is cut off. For
-// another prior than the run began with see [cmbo.WithNewPrior].
+// [cmbo.WithJournalMark] lets it notice that a file has lost its end. What an interrupted write has left is cut off. With
+// another prior than the run began with, read the file, give what it holds and [cmbo.WithNewPrior] to [cmbo.RestoreJournal],
+// write that run's [cmbo.Optimizer.Snapshot], which begins a journal, to a new file, sync it and rename it to name; then Open
+// it with the new prior.
 //
 // An event that the Optimizer acknowledges has been written and synced, and so has the file's name. If a write fails, the
 // call that caused it fails, nothing has changed, and the next call may succeed. After a failed sync, or if the rest of a

@@ -433,6 +433,9 @@ func (t *Task) in(s *Space) (Task, error) {
 	rows := make([][]float64, 0, len(t.X)+len(t.Failed))
 	for k, x := range slices.Concat(t.X, t.Failed) {
 		row, _, _, err := m.apply(x)
+		if errors.Is(err, ErrDimension) && t.Params == nil {
+			err = fmt.Errorf("%w; Task.Params names those of rows recorded with other parameters", err)
+		}
 		if err != nil {
 			return q, InTask(t.atPoint(err, k), t.ID)
 		}

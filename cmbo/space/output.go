@@ -19,7 +19,8 @@ type Columns map[string][]float64
 
 // MarshalJSON writes an object of lists, null for NaN. It refuses infinite values.
 func (c Columns) MarshalJSON() ([]byte, error) {
-	for name, values := range c {
+	for _, name := range slices.Sorted(maps.Keys(c)) {
+		values := c[name]
 		if i := slices.IndexFunc(values, func(v float64) bool { return math.IsInf(v, 0) }); i >= 0 {
 			return nil, Errorf(ErrValue, "output %q has %g in row %d", name, values[i], i)
 		}

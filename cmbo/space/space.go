@@ -3,6 +3,7 @@ package space
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"reflect"
 	"slices"
@@ -34,7 +35,7 @@ func (s *Space) Defined() error {
 		return fmt.Errorf("%w: a nil Space", ErrSpace)
 	}
 	if s.params == nil {
-		return fmt.Errorf("%w: a zero Space; use New, UnitCube or Candidates", ErrSpace)
+		return fmt.Errorf("%w: a zero Space, which no constructor made", ErrSpace)
 	}
 	return nil
 }
@@ -270,7 +271,7 @@ func (s *Space) Row(config map[string]any) ([]float64, error) {
 		}
 	}
 	if len(config) > len(s.params) {
-		for name := range config {
+		for _, name := range slices.Sorted(maps.Keys(config)) {
 			if _, ok := s.names[name]; !ok {
 				return nil, Errorf(ErrOutOfSpace, "there is no parameter %q", name)
 			}

@@ -52,8 +52,11 @@ func (s *study) readCurves() (steps int, err error) {
 		raw := file[s.space][id]
 		t := &problem{Task: cmbo.Task{ID: id, Context: raw.Context, X: raw.X}, budget: float64(s.protocol.Budget)}
 		var ends []float64
+		if len(raw.Curves) != len(raw.X) {
+			return 0, fmt.Errorf("%s: task %q: %d curves of %d points", path, id, len(raw.Curves), len(raw.X))
+		}
 		for i, c := range raw.Curves {
-			if steps = cmp.Or(steps, len(c)); len(c) != steps || len(raw.Curves) != len(raw.X) {
+			if steps = cmp.Or(steps, len(c)); len(c) != steps {
 				return 0, fmt.Errorf("%s: task %q: curve %d of %d has %d steps, not %d", path, id, i, len(raw.X), len(c), steps)
 			}
 			if steps == 0 {
