@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
@@ -219,8 +220,9 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			}
 			ranked = append(ranked, row)
 		}
+		shared := report.Common == 0 || report.Common > hierarchy.NothingCommon // else none contradicts the others
 		for i, down := range upsideDown(len(tasks), out, ranked) {
-			if valued >= verdictValues && (down || against[i]) {
+			if valued >= verdictValues && shared && (down || against[i]) {
 				report.Reversed = append(report.Reversed, tasks[i].ID)
 			}
 		}

@@ -447,3 +447,50 @@ not left out, as they lack two different values within all limits: task-3
 	require.ErrorContains(t, err, "; not left out, as they lack 5 different points: task-0, task-1, task-2, task-3, "+
 		"task-4, task-5, task-6, task-7, task-8, task-9 and 4 more")
 }
+
+// Tasks that have next to nothing in common contradict no other, and help none: smooth functions rank each other's points by
+// chance as clearly as functions that are alike.
+func TestTasksOfTheirOwn(t *testing.T) {
+	testutil.SkipShort(t, "it checks eight tasks, and runs beside them, four times")
+	named, helps := 0, 0
+	for seed := range uint64(4) {
+		r := rng.Stream(seed, t.Name())
+		rows := make([][]float64, 200)
+		for i := range rows {
+			rows[i] = []float64{r.Float64(), r.Float64()}
+		}
+		space, err := cmbo.Candidates(rows)
+		require.NoError(t, err)
+		function := func() func(x []float64) float64 {
+			waves := make([][4]float64, 60)
+			for i := range waves {
+				waves[i] = [4]float64{2.5 * r.NormFloat64(), 2.5 * r.NormFloat64(), 2 * math.Pi * r.Float64(), r.NormFloat64()}
+			}
+			return func(x []float64) (y float64) {
+				for _, w := range waves {
+					y += w[3] * math.Cos(w[0]*x[0]+w[1]*x[1]+w[2])
+				}
+				return y
+			}
+		}
+		tasks := make([]cmbo.Task, 8)
+		for i := range tasks {
+			f := function()
+			tasks[i].ID = fmt.Sprint(i)
+			for _, k := range r.Perm(len(rows))[:30] {
+				tasks[i].X, tasks[i].Y = append(tasks[i].X, rows[k]), append(tasks[i].Y, f(rows[k]))
+			}
+		}
+		report, err := cmbo.Check(ctx, space, tasks, cmbo.WithCheckEvaluations(1))
+		require.NoError(t, err)
+		named += len(report.Reversed)
+		o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, tasks)))
+		drive(t, o, function(), 30)
+		if transferOf(t, o).Verdict == cmbo.TransferHelps {
+			helps++
+		}
+	}
+	t.Logf("%d of 32 tasks are named, %d of 4 runs are said to be helped", named, helps)
+	require.LessOrEqual(t, named, 1)
+	require.LessOrEqual(t, helps, 1)
+}

@@ -328,7 +328,7 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 		return t
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
-		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.LooksLikeNoise()
+		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.LooksLikeNoise() || r.Model.NothingShared()
 	}
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
