@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	borderProblems = flag.Int("border", 2, "problems of each family of TestBestOnTheBorder")
+	borderProblems = flag.Int("border", 3, "problems of each family of TestBestOnTheBorder")
 	borderBudget   = flag.Int("border-budget", 30, "evaluations of each of its runs")
 	borderPast     = flag.Int("border-past", 0, "past tasks of each of its problems, 0 for none")
 	borderOther    = flag.String("border-other", "noise for granted", "what it compares with: models of outputs that take noise for granted, or candidates as without a limit")

@@ -223,9 +223,10 @@ func among(values []float64, chosen []bool) []float64 {
 type question struct {
 	data        Data
 	acquisition acq.Func
-	draw        *rand.Rand // for Thompson sampling
+	draw        *rand.Rand // for Thompson sampling, and by distance
 	feasible    []bool     // the values that proposals improve on, nil for all
 	judge       judge
+	drawn       bool // by distance, not the farthest
 
 	// Once they were found out for a first list of candidates: those values, and what acquisitions are multiplied by.
 	told    []float64
@@ -299,6 +300,10 @@ func (m consulted) propose(ctx context.Context, s *Step, q *question, x *linalg.
 	case byDistance:
 		distances(s.Scores, x, q.data.Seen)
 		how.criterion = "distance from all points asked for"
+		if q.drawn {
+			drawByDistance(s.Scores, q.draw)
+			how.criterion = "draw by the " + how.criterion
+		}
 		return how, nil
 	case withoutPast:
 		how.by, how.alone = f, true

@@ -35,8 +35,8 @@
 // (no transfer), which without a list of candidates may also be the one that a run without a past fits. The marginal
 // likelihood of its values weighs these hypotheses. The acquisition is the expected improvement over all of them. The
 // first proposal has the largest mean; others before the first value maximise the expected improvement on that mean.
-// While proposals do not improve on the best value, some explore: the point farthest from all that were asked for or,
-// in turns where the past is trusted, the best point without the past.
+// While proposals do not improve on the best value, some explore: a point by its distance from all that were asked for
+// or, in turns where the past is trusted, the best point without the past.
 //
 // A past whose values have the other sign costs the first evaluation; then the run mostly follows it upside down. One
 // turned over otherwise, as errors for accuracies, costs the first few evaluations. [Optimizer.Transfer] says whether

@@ -37,15 +37,15 @@ func ExampleWithPositiveValues() {
 	if err != nil {
 		panic(err)
 	}
-	untried, err := opt.Quantiles(ctx, []float64{0.1, 3})
+	untried, err := opt.Quantiles(ctx, []float64{0.3, 8})
 	if err != nil {
 		panic(err)
 	}
 	fmt.Printf("best: %.1f ms with %d threads; none is likely to be below %.1f ms\n", best.Y, best.Int("threads"), best.Y-outlook.Most)
-	fmt.Printf("share 0.1 and 3 threads: %.0f ms, 90 %% within %.0f to %.0f\n", untried.Median, untried.Low, untried.High)
-	fmt.Println(opt.Observe([]float64{0.1, 3}, -1))
+	fmt.Printf("share 0.3 and 8 threads: %.0f ms, 90 %% within %.0f to %.0f\n", untried.Median, untried.Low, untried.High)
+	fmt.Println(opt.Observe([]float64{0.3, 8}, -1))
 	// Output:
-	// best: 6.2 ms with 21 threads; none is likely to be below 6.1 ms
-	// share 0.1 and 3 threads: 51 ms, 90 % within 19 to 214
+	// best: 6.2 ms with 20 threads; none is likely to be below 6.1 ms
+	// share 0.3 and 8 threads: 9 ms, 90 % within 6 to 32
 	// cmbo: unusable value: value -1 is not positive, as WithPositiveValues says that all are
 }

@@ -159,7 +159,7 @@ func ExampleOptimizer_TellFailed() {
 	best, _ := opt.Best()
 	fmt.Printf("%d of 15 crashed, best accuracy %.2f\n", crashes, best.Y)
 	// Output:
-	// 3 of 15 crashed, best accuracy 0.95
+	// 2 of 15 crashed, best accuracy 0.95
 }
 
 // A page that shows how a run is going lists its trials with what has become of each.

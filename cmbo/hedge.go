@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"math"
+	"math/rand/v2"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -12,7 +13,7 @@ type judge uint8
 
 const (
 	byModel     judge = iota // the scores of the model
-	byDistance               // the distance from all points asked for
+	byDistance               // a draw by the distance from all points asked for
 	withoutPast              // the scores of the model without transfer
 )
 
@@ -77,5 +78,14 @@ func distances(dst []float64, x, seen *linalg.Dense) {
 			least = min(least, linalg.SqDist(x.Row(i), seen.Row(j)))
 		}
 		dst[i] = math.Sqrt(least)
+	}
+}
+
+// drawByDistance turns distances into scores, the largest of which is that of each row with a probability in proportion to the
+// square of its distance, as k-means++ draws centres (Arthur and Vassilvitskii, SODA 2007). The farthest rows of a space of
+// many coordinates lie in its corners and on its borders, and have choices that no past task thinks much of.
+func drawByDistance(distances []float64, r *rand.Rand) {
+	for i, d := range distances {
+		distances[i] = d * d / r.ExpFloat64()
 	}
 }

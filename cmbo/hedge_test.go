@@ -17,7 +17,7 @@ import (
 // The judges, as an Explanation names the last two.
 const (
 	byModel     = "the model"
-	byDistance  = "the largest distance from all points asked for ("
+	byDistance  = "distance from all points asked for ("
 	withoutPast = "the largest EI without the past ("
 )
 
@@ -251,6 +251,71 @@ func TestHedgeByDistance(t *testing.T) {
 		asked = append(asked, trial.X)
 		n--
 		require.NoError(t, o.Tell(trial.ID, n))
+	}
+}
+
+// Without a list a point by distance is drawn, as a restored run draws it, and with the ablation "farthest" it is not.
+func TestHedgeDraws(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Int("x", 1, 9), cmbo.Int("y", 1, 9))
+	require.NoError(t, err)
+	for _, farthest := range []bool{false, true} {
+		tasks, opts := make([]cmbo.Task, 3), []cmbo.LearnOption(nil)
+		for i := range tasks {
+			tasks[i].ID = fmt.Sprint(i)
+			for x := 1.0; x < 10; x += 2 {
+				tasks[i].X, tasks[i].Y = append(tasks[i].X, []float64{x, 10 - x}), append(tasks[i].Y, 5-math.Abs(x-5))
+			}
+		}
+		if farthest {
+			opts = append(opts, cmbo.WithAblation("farthest"))
+		}
+		p := learn(t, s, tasks, opts...)
+		o := newOptimizer(t, s, cmbo.WithPrior(p))
+		var asked [][]float64
+		apart := func(x, y float64) float64 {
+			least := math.Inf(1)
+			for _, a := range asked {
+				least = min(least, math.Hypot(x-a[0], y-a[1]))
+			}
+			return least
+		}
+		far, near := 0, 0
+		for i := range 16 {
+			back := o
+			if !farthest { // a run of an ablation is not stored
+				var b bytes.Buffer
+				require.NoError(t, o.Snapshot(&b))
+				back, err = cmbo.Restore(&b, cmbo.WithPrior(p))
+				require.NoError(t, err)
+			}
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if back != o {
+				again, err := back.Ask(ctx)
+				require.NoError(t, err)
+				require.Equal(t, trial.X, again.X)
+			}
+			if judgeOf(t, o, trial.ID) == byDistance {
+				e, err := o.Explain(ctx, trial.ID)
+				require.NoError(t, err)
+				require.Equal(t, !farthest, strings.Contains(e.String(), "the largest draw by the distance"))
+				most := 0.0
+				for x := 1.0; x < 10; x++ {
+					for y := 1.0; y < 10; y++ {
+						most = max(most, apart(x, y))
+					}
+				}
+				if apart(trial.X[0], trial.X[1]) > most-1e-9 {
+					far++
+				} else {
+					near++
+				}
+			}
+			asked = append(asked, trial.X)
+			require.NoError(t, o.Tell(trial.ID, float64(-i)))
+		}
+		require.Greater(t, far+near, 5)
+		require.Equal(t, farthest, near == 0, "%d of %d are the farthest", far, far+near)
 	}
 }
 

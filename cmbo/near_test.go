@@ -219,7 +219,7 @@ func TestLowEndsOfAPrior(t *testing.T) {
 		}
 		lows = append(lows, least)
 	}
-	require.Less(t, lows[0], -5.)
+	require.Less(t, lows[0], -3.)
 	require.InEpsilon(t, lows[0], lows[1], 1e-9)
 	require.Equal(t, lows[1], lows[2])
 }

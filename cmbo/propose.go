@@ -310,7 +310,7 @@ func (o *draft) scored(ctx context.Context, id int, given []float64) (c proposab
 func (o *draft) question(id int, d Data) *question {
 	return &question{
 		data: d, acquisition: o.config.acquisition, draw: rng.Stream(o.config.seed, "draw", uint64(id)),
-		feasible: o.feasible(), judge: o.judge(),
+		feasible: o.feasible(), judge: o.judge(), drawn: o.settings.Hedge.Drawn && !o.space.Finite(),
 	}
 }
 

@@ -23,6 +23,7 @@ var Ablations = []Ablation{
 	{"hedge-half", "another judge chooses every second point, whether the past is trusted or not",
 		func(s *Settings) { s.Hedge.Trusted = s.Hedge.Doubted }},
 	{"distance-alone", "the other judge is always the distance", func(s *Settings) { s.Hedge.WithoutPast = false }},
+	{"farthest", "a point by distance is the farthest from all points asked for, without a list, too", func(s *Settings) { s.Hedge.Drawn = false }},
 	{"no-ties", "values equal to the best, however many, leave the past trusted", func(s *Settings) { s.Hedge.Ties = 0 }},
 	{"no-own-process", "what transfers has no process of the target's own beside", func(s *Settings) { s.Besides = nil }},
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.NoTransferMass, s.AloneMass = 0, 0 }},

@@ -123,6 +123,9 @@ type Hedge struct {
 	Ties int
 	// WithoutPast has the model without the past choose every other of these points while the past is trusted.
 	WithoutPast bool
+	// Drawn has a point by distance drawn without a list, by the squared distance from all points asked for, and not the
+	// farthest; on the lists of the choosing tables the one is as good as the other.
+	Drawn bool
 }
 
 // DefaultSettings returns the defaults in dim coordinates.
@@ -137,7 +140,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
 		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 15}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
-		Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true},
+		Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Ties: 5, WithoutPast: true, Drawn: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }

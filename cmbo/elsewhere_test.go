@@ -1,0 +1,140 @@
+package cmbo_test
+
+import (
+	"flag"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	elsewhereProblems = flag.Int("elsewhere", 6, "problems of each family of TestBestElsewhere")
+	elsewhereBudget   = flag.Int("elsewhere-budget", 10, "evaluations of each of its runs")
+	elsewhereOther    = flag.String("elsewhere-other", "farthest", "what it compares the default with: a change of it, a rival, or none for no past")
+)
+
+// An elsewhereProblem has a target whose best point is not where past tasks have theirs; ok is false where it fails.
+type elsewhereProblem struct {
+	pastProblem
+	ok func(x []float64) bool
+}
+
+// elsewhere returns a problem of two or three numbers and a choice, with five past tasks of 25 values: cones around a common
+// point, of which the target has half and a higher one elsewhere; pyramids around one, next to which the target fails; and
+// products of waves of their own.
+func elsewhere(tb testing.TB, family string, seed uint64) elsewhereProblem {
+	r := rng.Stream(seed, "TestBestElsewhere"+family)
+	dim := 2 + r.IntN(2)
+	params := []cmbo.Param{cmbo.Categorical("choice", "a", "b", "c", "d")}
+	for j := range dim {
+		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
+	}
+	space, err := cmbo.NewSpace(params...)
+	require.NoError(tb, err)
+	random := func(lo, hi float64) []float64 {
+		c := make([]float64, dim)
+		for j := range c {
+			c[j] = lo + (hi-lo)*r.Float64()
+		}
+		return c
+	}
+	common, other, best := random(0.2, 0.8), random(0.1, 0.9), r.IntN(4)
+	distance := func(x, c []float64) (one, two float64) {
+		for j, v := range c {
+			one, two = one+math.Abs(x[1+j]-v), two+(x[1+j]-v)*(x[1+j]-v)
+		}
+		return one, math.Sqrt(two)
+	}
+	function := func(target bool) func(x []float64) float64 {
+		c, freq, phase, height := make([]float64, dim), random(6.3, 12), random(0, 6), [4]float64{}
+		for j := range c {
+			c[j] = common[j] + 0.05*r.NormFloat64()
+		}
+		for k := range height {
+			height[k] = 0.2 * r.Float64()
+		}
+		height[best] = 0
+		return func(x []float64) float64 {
+			one, two := distance(x, c)
+			switch family {
+			case "higher cone":
+				y := -two - height[int(x[0])]
+				if target {
+					_, d := distance(x, other)
+					y = max(0.5*y-0.3, -d)
+				}
+				return y
+			case "fails there":
+				return -one - height[int(x[0])]
+			}
+			y := 0.0
+			for j := range c {
+				y += math.Sin(freq[j]*x[1+j]+phase[j]+height[int(x[0])]*10) - 1
+			}
+			return y
+		}
+	}
+	h := elsewhereProblem{pastProblem{space: space, target: function(true), rows: seed}, func([]float64) bool { return true }}
+	for i := range 5 {
+		f, t := function(false), cmbo.Task{ID: fmt.Sprint(i)}
+		t.X, err = space.Sample(25, r.Uint64())
+		require.NoError(tb, err)
+		for _, x := range t.X {
+			t.Y = append(t.Y, f(x))
+		}
+		h.tasks = append(h.tasks, t)
+	}
+	if family == "fails there" {
+		h.ok = func(x []float64) bool { one, _ := distance(x, common); return one > 0.15*float64(dim) }
+	}
+	return h
+}
+
+// regret returns how much the best of so many evaluations of a run lacks to the best of many random points.
+func (h *elsewhereProblem) regret(tb testing.TB, seed uint64, budget int, opts ...cmbo.Option) float64 {
+	o, best := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1)
+	for range budget {
+		trial, err := o.Ask(ctx)
+		require.NoError(tb, err)
+		if !h.ok(trial.X) {
+			require.NoError(tb, o.TellFailed(trial.ID))
+			continue
+		}
+		y := h.target(trial.X)
+		best = max(best, y)
+		require.NoError(tb, o.Tell(trial.ID, y))
+	}
+	at, err := h.space.Sample(20000, seed)
+	require.NoError(tb, err)
+	most, least := best, 0.0
+	for _, x := range at {
+		if h.ok(x) {
+			most, least = max(most, h.target(x)), min(least, h.target(x))
+		}
+	}
+	return most - max(best, least)
+}
+
+// TestBestElsewhere: in a space without a list, where the past leads to points that are merely good, fail or are no better than
+// others, a run whose points by distance are drawn ends nearer to the best value than one whose are the farthest.
+func TestBestElsewhere(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	families := []string{"higher cone", "fails there", "waves"}
+	all := compared(t, "", families, *elsewhereProblems, 1e-3, func(family string, seed uint64) (regrets [2]float64) {
+		h := elsewhere(t, family, seed)
+		regrets[0] = h.regret(t, seed, *elsewhereBudget, cmbo.WithPrior(learn(t, h.space, h.tasks)))
+		regrets[1] = h.regret(t, seed, *elsewhereBudget, h.against(t, *elsewhereOther, seed)...)
+		return regrets
+	})
+	if *elsewhereOther == "farthest" && *elsewhereBudget == 10 {
+		require.Less(t, stat.Sum(all)/float64(len(all)), 0.0)
+	}
+}
