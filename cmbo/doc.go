@@ -53,7 +53,8 @@
 // # Errors
 //
 // No call panics on data that arrives at run time: errors wrap a sentinel such as [ErrOutOfSpace], and a [*DataError]
-// says which task, row and parameter. A call that fails changes nothing.
+// says which task, row and parameter. A call that fails changes nothing; of [Optimizer.Report] the
+// advice may fail and the value count.
 //
 // The getters of [Trial] and [Observation] panic on a mistake in the program: a name that no parameter of their kind
 // has. The message lists the names there are. [Trial.Into] returns an error, and [Trial.Config] a map.
