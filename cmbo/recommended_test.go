@@ -69,6 +69,6 @@ func TestRecommendedWithoutAList(t *testing.T) {
 		t.Logf("all but waves: %s of that by %s", ratioOf(all[i]), rule)
 	}
 	if mean, _ := stat.MeanVariance(all[0]); *recommendedNoise > 0 {
-		assert.Less(t, mean, -0.1)
+		assert.Less(t, mean, -0.05)
 	}
 }
