@@ -142,7 +142,7 @@ type Transfer struct {
 
 	others    []string // of an output that no past task has: those that they have
 	misfit    string   // of an output, how its limits do not fit what past tasks have
-	silent    bool     // the past looks like noise
+	silent    bool     // the past looks like noise, or its tasks have next to nothing in common
 	agreement float64  // how the past ranks the points told: see ranks
 	better    int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
 	sooner    bool     // the run came to good values sooner than chance does

@@ -202,3 +202,29 @@ func TestBaseNoiseGiven(t *testing.T) {
 		require.InEpsilon(t, 0.04, base.NoiseVariance, 1e-14)
 	}
 }
+
+// Under a blind process a value is next to nothing but noise, or a function whose lengths are the least in all coordinates; the
+// rest is as the template has it.
+func TestBlind(t *testing.T) {
+	s := DefaultSettings(3)
+	template := s.Kernels[0].AppendParams(nil)
+	noise, rough := s.blind(true), s.blind(false)
+	want := slices.Clone(template)
+	want[0] = math.Log(s.VarianceRange[0])
+	require.InDeltaSlice(t, want, noise.Kernel.AppendParams(nil), 1e-12)
+	require.InDelta(t, 1, noise.NoiseVariance+s.VarianceRange[0], 1e-15)
+	want[0] = template[0]
+	for i := range 3 {
+		want[1+i] = math.Log(s.LengthRange[0])
+	}
+	require.InDeltaSlice(t, want, rough.Kernel.AppendParams(nil), 1e-12)
+	require.Equal(t, 0.01, rough.NoiseVariance)
+	require.Zero(t, noise.Mean+rough.Mean)
+}
+
+// Tasks share nothing from next to nothing of their variance on down, unless nobody asked how much.
+func TestNothingShared(t *testing.T) {
+	for common, want := range map[float64]bool{0: false, 0.02: true, NothingCommon: true, 0.06: false, 0.9: false} {
+		require.Equal(t, want, (&Model{common: common}).NothingShared(), "%g", common)
+	}
+}
