@@ -221,7 +221,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			}
 			ranked = append(ranked, row)
 		}
-		shared := report.Common == 0 || report.Common > hierarchy.NothingCommon // else none contradicts the others
+		shared := !hierarchy.NothingShared(report.Common) // else none contradicts the others
 		for i, down := range upsideDown(len(tasks), out, ranked) {
 			if valued >= verdictValues && shared && (down || against[i]) {
 				report.Reversed = append(report.Reversed, tasks[i].ID)

@@ -13,7 +13,7 @@ type judge uint8
 
 const (
 	byModel     judge = iota // the scores of the model
-	byDistance               // a draw by the distance from all points asked for
+	byDistance               // the distance from all points asked for, or a draw by it
 	withoutPast              // the scores of the model without transfer
 )
 

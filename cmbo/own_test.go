@@ -84,6 +84,8 @@ type pastProblem struct {
 	load      func(x []float64) float64
 	loadNoise float64
 
+	fails func(x []float64) bool // where evaluations do, nil for nowhere
+
 	hindsight bool // a run is judged by the best of its points, though noise may hide which that is
 }
 
@@ -175,6 +177,11 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 	for n := range budget {
 		trial, err := o.Ask(ctx)
 		require.NoError(tb, err)
+		if h.fails != nil && h.fails(trial.X) {
+			require.NoError(tb, o.TellFailed(trial.ID))
+			after(n+1, o)
+			continue
+		}
 		y, load, outputs := h.target(trial.X), 0.0, cmbo.Outputs(nil)
 		if h.load != nil {
 			load = h.load(trial.X)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/names"
@@ -328,7 +329,8 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 		return t
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
-		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.LooksLikeNoise() || r.Model.NothingShared()
+		common, _ := r.Model.SharedMean()
+		t.OtherUnits, t.silent = r.OtherUnits(), r.Model.LooksLikeNoise() || hierarchy.NothingShared(common)
 	}
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })

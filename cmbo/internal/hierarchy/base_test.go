@@ -224,7 +224,7 @@ func TestBlind(t *testing.T) {
 
 // Tasks share nothing from next to nothing of their variance on down, unless nobody asked how much.
 func TestNothingShared(t *testing.T) {
-	for common, want := range map[float64]bool{0: false, 0.02: true, NothingCommon: true, 0.06: false, 0.9: false} {
-		require.Equal(t, want, (&Model{common: common}).NothingShared(), "%g", common)
+	for common, want := range map[float64]bool{0: false, 0.02: true, nothingCommon: true, 0.06: false, 0.9: false} {
+		require.Equal(t, want, NothingShared(common), "%g", common)
 	}
 }

@@ -88,7 +88,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 	// what tasks have in common point by point, or at a function that they seem to have where they are noise. So where it
 	// may have, tasks are asked which of the two foretells the others.
 	noisy := m.NoiseShare() >= 0.5
-	if !noisy && (m.common == 0 || m.common > NothingCommon) {
+	if !noisy && !NothingShared(m.common) {
 		return m, nil
 	}
 	other, err := likelier(ctx, tasks, on, g, newGrid(o.blind(!noisy), z, o.Neighbours), &o)
@@ -99,7 +99,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 }
 
 const (
-	NothingCommon = 0.05 // the largest share of the variance common to all tasks that is next to nothing
+	nothingCommon = 0.05 // the largest share of the variance common to all tasks that is next to nothing
 	clearEvidence = 8    // natural logarithms: chance alone comes to six or seven
 )
 
@@ -223,9 +223,9 @@ func (m *Model) NoiseShare() float64 {
 // wrong points do: a base process may have .95 of its variance for that.
 func (m *Model) LooksLikeNoise() bool { return m.flat || m.NoiseShare() >= 0.9 }
 
-// NothingShared reports whether next to nothing of the tasks' variance is common to all: where one is good says nothing of
-// where another is.
-func (m *Model) NothingShared() bool { return m.common > 0 && m.common <= NothingCommon }
+// NothingShared reports whether a share of the variance that is common to all tasks, 0 where nobody asked for it, is next to
+// nothing: where one task is good says nothing of where another is.
+func NothingShared(common float64) bool { return common > 0 && common <= nothingCommon }
 
 // SaysNothing reports whether the tasks look like noise, and not by chance, as those of fewer rows do, rough ones often
 // (TestFewRowsLookLikeNoise of cmbo).
