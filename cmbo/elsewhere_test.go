@@ -18,6 +18,7 @@ var (
 	elsewhereProblems = flag.Int("elsewhere", 6, "problems of each family of TestBestElsewhere")
 	elsewhereBudget   = flag.Int("elsewhere-budget", 10, "evaluations of each of its runs")
 	elsewhereOther    = flag.String("elsewhere-other", "farthest", "what it compares the default with: a change of it, a rival, or none for no past")
+	elsewhereListed   = flag.Int("elsewhere-listed", 0, "candidates, a list of so many, 0 for none")
 )
 
 // elsewhere returns a problem of two or three numbers and a choice, with five past tasks of 25 values: cones around a common
@@ -90,6 +91,11 @@ func elsewhere(tb testing.TB, family string, seed uint64) *pastProblem {
 	}
 	at, err := space.Sample(20000, seed)
 	require.NoError(tb, err)
+	if *elsewhereListed > 0 {
+		at = at[:*elsewhereListed]
+		h.space, err = space.WithCandidates(at)
+		require.NoError(tb, err)
+	}
 	most := math.Inf(-1)
 	for _, x := range at {
 		if h.fails == nil || !h.fails(x) {

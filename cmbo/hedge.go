@@ -28,8 +28,8 @@ func (o *draft) judge() judge {
 	}
 	trusted := false
 	switch {
-	case len(o.h.Observations) == 0: // failures alone, of which the masses say nothing
-		when[0], when[1] = when[0]/2, o.settings.Hedge.Doubted[1]
+	case len(o.h.Observations) == 0:
+		when = o.settings.Hedge.Failing
 	case past == nil:
 		when = o.settings.Hedge.Alone
 	default:

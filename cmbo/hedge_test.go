@@ -404,7 +404,7 @@ func TestHedgeWithoutPrior(t *testing.T) {
 	}
 }
 
-// While all fails, every second point from the third on is the one by distance.
+// While all fails, every second point from the fifth on is the one by distance.
 func TestHedgeOfFailures(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
@@ -412,7 +412,7 @@ func TestHedgeOfFailures(t *testing.T) {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
 		want := byModel
-		if stalled >= 2 && stalled%2 == 0 {
+		if stalled >= 4 && stalled%2 == 0 {
 			want = byDistance
 		}
 		require.Equal(t, want, judgeOf(t, o, trial.ID), "%d failures", stalled)
