@@ -21,7 +21,7 @@ func (q Quantiles) String() string {
 // logarithm, whose median alone may be another: see consulted.belief.
 type belief struct {
 	mean, sd, median float64
-	log              bool
+	sense            scaling.Sense
 }
 
 // unknown is what a model believes that knows nothing.
@@ -30,32 +30,14 @@ var unknown = belief{mean: math.NaN(), sd: math.NaN(), median: math.NaN()}
 // userValue brings a value that the model was told to the user's units and direction.
 func (c *runConfig) userValue(scale *scaling.Values, v float64) float64 {
 	v, _ = scale.Back(v, 0)
-	return belief{log: c.positive}.value(scaling.Orient(v, c.minimize))
+	return c.sense().Told(scaling.Orient(v, c.minimize))
 }
 
 // moments returns mean and deviation of the value.
-func (b belief) moments() (mean, sd float64) {
-	if !b.log {
-		return b.mean, b.sd
-	}
-	v := b.sd * b.sd
-	mean = exp(b.mean + v/2)
-	return mean, bounded(mean * math.Sqrt(math.Expm1(v)))
-}
+func (b belief) moments() (mean, sd float64) { return b.sense.Moments(b.mean, b.sd) }
 
 func bounded(v float64) float64 { return min(v, math.MaxFloat64) }
 
-// exp returns the value of which v is the logarithm, which is neither 0 nor infinite however far a model reaches.
-func exp(v float64) float64 { return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64)) }
-
 func (b belief) quantiles() Quantiles {
-	return Quantiles{b.value(b.mean - special.Z90*b.sd), b.value(b.median), b.value(b.mean + special.Z90*b.sd)}
-}
-
-// value returns the value that v is, or is the logarithm of.
-func (b belief) value(v float64) float64 {
-	if b.log {
-		v = exp(v)
-	}
-	return v
+	return Quantiles{b.sense.Told(b.mean - special.Z90*b.sd), b.sense.Told(b.median), b.sense.Told(b.mean + special.Z90*b.sd)}
 }

@@ -194,7 +194,7 @@ func (m consulted) belief(c *runConfig, scale *scaling.Values, mean, sd float64)
 	}
 	mean, sd = scale.Back(mean, sd)
 	median, _ = scale.Back(median, 0)
-	return belief{scaling.Orient(mean, c.minimize), sd, scaling.Orient(median, c.minimize), c.positive}
+	return belief{scaling.Orient(mean, c.minimize), sd, scaling.Orient(median, c.minimize), c.sense()}
 }
 
 func (m consulted) predictOne(ctx context.Context, c *runConfig, scale *scaling.Values, u []float64) (belief, error) {

@@ -261,7 +261,7 @@ func TestForetell(t *testing.T) {
 	got, err := o.draft().foretell(ctx, models, e)
 	require.NoError(t, err)
 	require.Len(t, got, 1, "b has no scale")
-	warp := scaling.ChooseWarp([]float64{2, 7}).Apply
+	warp := scaling.ChooseWarp(0, []float64{2, 7}).Apply
 	shift, scale := (warp(2)+warp(7))/2, (warp(7)-warp(2))/2
 	f := got["a"]
 	assert.Equal(t, 3, f.Trial)

@@ -292,7 +292,7 @@ func TestRequirementsAsk(t *testing.T) {
 				require.NoError(t, err)
 				assert.Zero(t, slices.Max(f.log), "what all have in common makes no difference")
 				if f.output != "" { // the values 3 and 4 have the mean and the deviation of the model
-					warp := scaling.ChooseWarp([]float64{3, 4}).Apply
+					warp := scaling.ChooseWarp(0, []float64{3, 4}).Apply
 					assert.InDelta(t, special.NormCDF((2*warp(5)-warp(3)-warp(4))/(warp(4)-warp(3))), f.p[0], 1e-12)
 				}
 				assert.Equal(t, want, model.calls)

@@ -165,9 +165,9 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs)
 func (c *runConfig) estimate(l curve.Law, v float64) (y, variance float64) {
 	end, variance, ok := l.Evidence(v)
 	y = scaling.Orient(end, c.minimize)
-	if c.positive { // the variance of the logarithm counts by the square of the value
-		y = math.Exp(y)
-		variance *= y * y
+	if s := c.sense(); s.Log { // the variance of the logarithm counts by the square of the value
+		y = s.Told(y)
+		variance *= s.Slope(y) * s.Slope(y)
 	}
 	if !ok || !points.Admitted(y) || !points.Admitted(variance) || variance == 0 || c.positive && y == 0 {
 		return 0, 0
@@ -207,7 +207,7 @@ func (u *curveUnit) seen(v, variance float64) (float64, float64) {
 // is nothing more to do, and their scale may be none that is undone by a shift and a factor.
 func (u *curveUnit) belief(c *runConfig, mean, sd float64) belief {
 	if u.low.Near == 0 {
-		return belief{mean: scaling.Orient(mean, c.minimize), sd: sd, log: c.positive}
+		return belief{mean: scaling.Orient(mean, c.minimize), sd: sd, sense: c.sense()}
 	}
 	return u.model.belief(c, &u.values, (mean-u.values.Shift)/u.values.Scale, sd/u.values.Scale)
 }
@@ -498,7 +498,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 		if end, noise, ok := a.evidence(y); ok {
 			chance = special.NormCDF((end - a.mean) / math.Sqrt(a.variance+noise))
 		}
-		value = belief{log: o.config.positive}.value(scaling.Orient(good, o.config.minimize))
+		value = o.config.sense().Told(scaling.Orient(good, o.config.minimize))
 		return struct{}{}, nil
 	})
 	return value, chance, err

@@ -51,7 +51,7 @@ type Step struct {
 	// NoiseVariance is the one the model assumes of measurements, in scaled units; NaN if a surrogate does not say.
 	NoiseVariance float64
 	// Shift and Scale tie scaled values z to the user's values y: y = Shift + Scale·z, −y when minimising, and log y in
-	// place of y [WithPositiveValues]. For [Copula] they are a regression line.
+	// place of y where the model sees logarithms. For [Copula] they are a regression line.
 	Shift, Scale float64
 }
 

@@ -23,7 +23,7 @@ import (
 // of all before. The payload holds what cannot be computed again from the rest.
 const (
 	priorMagic   = "cmboprior"
-	priorVersion = 18
+	priorVersion = 19
 	storedKind   = 2 // which another model, or another way to store this one, would change
 )
 
@@ -124,6 +124,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Fixed(c.seed)
 	e.Bool(c.minimize)
 	e.Bool(c.positive)
+	e.Float(c.logUnit)
 	e.Text(c.y.String())
 	e.Bool(false) // of lengthscales per coordinate, for which the format has a place
 	e.Int(c.indexPoints)
@@ -304,7 +305,10 @@ func decodeParams(d *codec.Decoder) []Param {
 
 func decodeConfig(d *codec.Decoder) *learnConfig {
 	c := defaultLearnConfig()
-	c.seed, c.minimize, c.positive = d.Fixed(), d.Bool(), d.Bool()
+	c.seed, c.minimize, c.positive, c.logUnit = d.Fixed(), d.Bool(), d.Bool(), d.Value()
+	if c.positive && c.logUnit != 0 {
+		d.Fail("a unit of logarithms of %g", c.logUnit)
+	}
 	y := slices.Index(yPolicyNames[:], d.Text())
 	if y < 0 {
 		d.Fail("an unknown y policy")

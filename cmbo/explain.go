@@ -104,7 +104,7 @@ func (o *Optimizer) Explain(ctx context.Context, trial int) (Explanation, error)
 		if err != nil {
 			return x, err
 		}
-		x = Explanation{Trial: o.trial(present.h, trial), Reason: past.reason(), lognormal: o.config.positive}
+		x = Explanation{Trial: o.trial(present.h, trial), Reason: past.reason(), lognormal: o.config.sense().Log}
 		b := unknown
 		d, scale := past.data(true)
 		if x.Reason == ReasonScore {

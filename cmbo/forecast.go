@@ -31,8 +31,8 @@ type Forecast struct {
 	belief belief // of the value; used where it is one of its logarithm
 }
 
-// Z returns how many standard deviations, of objective and noise together, the value lies above the mean. With
-// [WithPositiveValues] value, mean and deviation are those of the logarithm. A deviation of 0 gives ±Inf, or 0 at the mean.
+// Z returns how many standard deviations, of objective and noise together, the value lies above the mean. Where the
+// model sees logarithms, value, mean and deviation are theirs. A deviation of 0 gives ±Inf, or 0 at the mean.
 func (f Forecast) Z() float64 {
 	y, mean, sd := f.normal()
 	if y == mean {
@@ -43,8 +43,8 @@ func (f Forecast) Z() float64 {
 
 // normal returns the value, or its logarithm, and the normal distribution forecast of it.
 func (f Forecast) normal() (y, mean, sd float64) {
-	if f.belief.log {
-		return math.Log(f.Y), f.belief.mean, f.belief.sd
+	if s := f.belief.sense; s.Log {
+		return s.See(f.Y), f.belief.mean, f.belief.sd
 	}
 	return f.Y, f.Mean, math.Hypot(f.SD, f.NoiseSD)
 }
@@ -57,10 +57,10 @@ func (f Forecast) Inside() bool { return math.Abs(f.Z()) <= special.Z90 }
 // scores of values of one run compare. A forecast without a deviation gives -Inf to all values but its mean.
 func (f Forecast) LogScore() float64 {
 	z := f.Z()
-	y, _, sd := f.normal()
+	_, _, sd := f.normal()
 	score := -0.5*z*z - math.Log(max(sd, math.SmallestNonzeroFloat64)) - 0.5*math.Log(2*math.Pi)
-	if f.belief.log {
-		score -= y
+	if s := f.belief.sense; s.Log {
+		score -= math.Log(s.Slope(f.Y))
 	}
 	return score
 }
@@ -173,8 +173,8 @@ func (past *hindsight) forecast(ctx context.Context, before *draft, e runlog.Eve
 		noise = math.Sqrt(v[0])
 	}
 	f.NoiseSD = noise
-	if b.log {
-		_, f.NoiseSD = belief{mean: math.Log(f.Mean), sd: noise, log: true}.moments()
+	if b.sense.Log {
+		_, f.NoiseSD = b.sense.Moments(b.sense.See(f.Mean), noise)
 	}
 	f.belief.sd = math.Hypot(b.sd, noise)
 	f.Quantiles = f.belief.quantiles()

@@ -23,7 +23,7 @@ type Importance struct {
 const importancePoints = 2048
 
 // Importance returns how much each parameter matters, in their order: shares of the variance of the model's mean over
-// the space, with [WithPositiveValues] of the mean of the logarithm. With the hierarchical prior low values count as
+// the space, where the model sees logarithms of their mean. With the hierarchical prior low values count as
 // at the limit of [Learn], and without a prior as closer together where that explains the values better. Parameters
 // vary independently of each other, those of a list of candidates as their columns are distributed, in combinations
 // that it lacks too. A parameter that no value told varies has the share that its kernel's lengthscale gives it.

@@ -21,7 +21,8 @@ import (
 // and less, beyond 3 w not at all: a penalty says that a point is bad, not how bad. With fewer than eight values, or where
 // the median would be a penalty, the worst values are penalties if they are at most three quarters of all, nearer to each
 // other than to the others, and below the others by more than ten times the range of these, of which at least three, not all
-// equal, must be left. If a task's values are all equal, its noise variances are ignored except with [RawValues].
+// equal, must be left. If a task's values are all equal, its noise variances are ignored except with [RawValues]. Skewed
+// values of one sign are seen by their logarithms: see [LearnReport].
 //
 // It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
 // [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
@@ -174,6 +175,8 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 	if len(tasks) == 0 {
 		return nil, fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
 	}
+	c = c.withLogarithms(s, tasks)
+	t.config = c
 	for i := range tasks {
 		k, failed := c.scaled(s, &tasks[i]), s.EncodeAll(tasks[i].Failed)
 		t.tasks, t.failed = append(t.tasks, k), append(t.failed, failed)
@@ -185,6 +188,26 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 		err = gp.CheckKernel(c.kernel, s.Dim(), ErrOption)
 	}
 	return t, err
+}
+
+// withLogarithms returns options by which models see logarithms where those of the tasks' values are likelier, unless an
+// option says how values are scaled. Of curves, the intervals of ends hold too little then (TestReportCoverage).
+func (c *learnConfig) withLogarithms(s *Space, tasks []Task) *learnConfig {
+	d, y, o := *c, make([][]float64, len(tasks)), hierarchySettings(c, s, s.Finite())
+	d.logUnit = 0
+	for i, t := range tasks {
+		if len(t.Curves) > 0 || c.y != ZScore || c.positive || o.Logs == 0 {
+			return &d
+		}
+		y[i], _ = scaling.Sense{Minimize: c.minimize}.Apply(t.Y, nil)
+		if apart := o.ApartOf(s.EncodeAll(t.X), y[i]); apart != nil {
+			y[i] = apart
+		}
+	}
+	if unit := scaling.LogUnit(o.Logs, y...); unit != 0 {
+		d.logUnit = scaling.Orient(unit, c.minimize)
+	}
+	return &d
 }
 
 // scaled returns a task of the space as a model sees it.

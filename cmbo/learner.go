@@ -48,6 +48,7 @@ type Learner struct {
 // sums are what a later pass works with.
 type sums struct {
 	mean, sd float64 // the common scale of the values
+	logUnit  float64 // with which models see their logarithms: see sharedConfig
 	of       *hierarchy.Pass
 	tally    *hierarchy.Tally
 }
@@ -110,7 +111,9 @@ func (l *Learner) Add(task Task) error {
 }
 
 func (s *sums) add(l *Learner, k *Task) error {
-	t := []hierarchy.Task{l.config.scaled(l.space, k)}
+	c := *l.config
+	c.logUnit = s.logUnit
+	t := []hierarchy.Task{c.scaled(l.space, k)}
 	return s.tally.Add(&hierarchy.Standardize(t, s.mean, s.sd)[0])
 }
 
@@ -133,7 +136,7 @@ func (l *Learner) Shard() *Learner {
 }
 
 func (s *sums) again(of *hierarchy.Pass) *sums {
-	return &sums{mean: s.mean, sd: s.sd, of: of, tally: of.NewTally()}
+	return &sums{mean: s.mean, sd: s.sd, logUnit: s.logUnit, of: of, tally: of.NewTally()}
 }
 
 // Merge adds the tasks of o, which stays as it is. It fails with [ErrLearners] if o is of
@@ -192,7 +195,9 @@ func (l *Learner) fits(o *Learner) error {
 	return nil
 }
 
-func (s *sums) same(o *sums) bool { return s.mean == o.mean && s.sd == o.sd && s.of.Equal(o.of) }
+func (s *sums) same(o *sums) bool {
+	return s.mean == o.mean && s.sd == o.sd && s.logUnit == o.logUnit && s.of.Equal(o.of)
+}
 
 // difference says which option that results depend on differs, "" for none.
 func (c *learnConfig) difference(o *learnConfig) string {
@@ -291,7 +296,7 @@ func (l *Learner) begin(ctx context.Context) (*sums, error) {
 	if err != nil {
 		return nil, gp.Marked(ctx, err)
 	}
-	return &sums{mean, sd, first, first.NewTally()}, nil
+	return &sums{mean, sd, t.config.logUnit, first, first.NewTally()}, nil
 }
 
 // sample returns the tasks that were kept, in the order of their IDs.

@@ -16,7 +16,7 @@ import (
 // unless it is a shard of a later pass, and the moments and sums of a later pass.
 const (
 	learnerMagic   = "cmbolearner"
-	learnerVersion = 6
+	learnerVersion = 7
 )
 
 // Encode writes the learner in a binary form, versioned and checksummed, whose bytes are the same for the same tasks
@@ -48,6 +48,7 @@ func (l *Learner) encode(e *codec.Encoder) error {
 	if s := l.sums; s != nil {
 		e.Float(s.mean)
 		e.Float(s.sd)
+		e.Float(s.logUnit)
 		if err := s.of.Encode(e); err != nil {
 			return optionErrorf("%v", err)
 		}
@@ -192,7 +193,7 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	if !summed || d.Err != nil {
 		return l, d.Err
 	}
-	sums := &sums{mean: d.Value(), sd: d.Value()}
+	sums := &sums{mean: d.Value(), sd: d.Value(), logUnit: d.Value()}
 	if !(sums.sd > 0) {
 		d.Fail("a scale of %g", sums.sd)
 	}

@@ -92,7 +92,7 @@ func (c *runConfig) fill() error {
 		if c.positive && !p.config.positive {
 			return fmt.Errorf("%w: it was learned without WithPositiveValues, from values rather than their logarithms", ErrPriorMismatch)
 		}
-		c.minimize, c.positive = p.config.minimize, p.config.positive
+		c.minimize, c.positive, c.logUnit = p.config.minimize, p.config.positive, p.config.logUnit
 		if err := p.fill(c); err != nil {
 			return err
 		}
@@ -400,7 +400,8 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 // Predict returns the mean and the standard deviation that the model gives the noise-free objective at a point, in
 // the user's units, from the data told so far. Before the first value the hierarchical prior takes the offset and the
 // scale from the past tasks; other models know no scale before two different values, and take values to have unit
-// variance. With [WithPositiveValues] mean and sd are those of a lognormal distribution: see [Optimizer.Quantiles].
+// variance. Where the model sees logarithms ([WithPositiveValues], [LearnReport]) mean and sd are those of a lognormal
+// distribution: see [Optimizer.Quantiles].
 // It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical], and with the context's error while it
 // waits for a call that holds the model, such as [Optimizer.AskN], or fits it.
 //

@@ -70,7 +70,8 @@ const (
 type sharedConfig struct {
 	seed        uint64
 	minimize    bool
-	positive    bool // models see logarithms
+	positive    bool    // all values are said to be, and models see logarithms
+	logUnit     float64 // with which they do as Learn found them likelier, 0 if not: see scaling.Warp
 	y           YPolicy
 	parallelism int
 	kernel      kernel.Kernel // a template, nil for the default; for runs without a prior

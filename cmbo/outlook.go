@@ -244,7 +244,7 @@ func (o *draft) improvement(
 	ctx context.Context, m consulted, dst, mean, sd []float64, x *linalg.Dense, scale *scaling.Values, best float64,
 ) error {
 	f := acq.EI{Best: best}
-	if !o.config.positive {
+	if !o.config.sense().Log {
 		by, _, err := m.score(ctx, dst, mean, sd, x, f, best)
 		if err != nil {
 			return err
@@ -259,7 +259,7 @@ func (o *draft) improvement(
 	}
 	level := o.config.userValue(scale, m.back(best))
 	worth := func(mean, sd float64) float64 {
-		return bounded(level * o.config.meanWorth(scale.Scale*(mean-best), scale.Scale*sd))
+		return o.config.meanWorth(level, scale.Scale*(mean-best), scale.Scale*sd)
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
 		return gp.Marked(ctx, r.Expect(ctx, dst, x, worth))

@@ -65,12 +65,12 @@ func TestMeanWorth(t *testing.T) {
 						sum += c.worth(1, gain) * math.Exp(-0.5*z*z) / math.Sqrt(2*math.Pi) * 24 / steps
 					}
 				}
-				require.InDelta(t, sum, c.meanWorth(mean, sd), 1e-6*sum+1e-12, "%g %g", mean, sd)
+				require.InDelta(t, sum, c.meanWorth(1, mean, sd), 1e-6*sum+1e-12, "%g %g", mean, sd)
 			}
 		}
-		require.Zero(t, c.meanWorth(-50, 0.1))
-		require.False(t, math.IsNaN(c.meanWorth(1, 0)))
-		require.LessOrEqual(t, c.meanWorth(1, 1e4), math.MaxFloat64)
+		require.Zero(t, c.meanWorth(1, -50, 0.1))
+		require.False(t, math.IsNaN(c.meanWorth(1, 1, 0)))
+		require.LessOrEqual(t, c.meanWorth(1, 1, 1e4), math.MaxFloat64)
 	}
 }
 
@@ -133,7 +133,7 @@ func TestOutlookByRecord(t *testing.T) {
 				top := slices.Max(among(told, o.draft().feasible()))
 				expected[trial.ID] = scale.Scale * acq.ExpectedImprovement(mean[0], sd[0], top)
 				if positive {
-					expected[trial.ID] = o.config.userValue(&scale, top) * o.config.meanWorth(scale.Scale*(mean[0]-top), scale.Scale*sd[0])
+					expected[trial.ID] = o.config.meanWorth(o.config.userValue(&scale, top), scale.Scale*(mean[0]-top), scale.Scale*sd[0])
 				}
 			}
 			x := trial.X[0] - 0.3

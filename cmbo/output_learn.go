@@ -104,7 +104,7 @@ func (t *trainingSet) learnOutputs(ctx context.Context) ([]*outputPrior, error) 
 
 func (t *trainingSet) learnOutput(ctx context.Context, name string, m *measured, grid *linalg.Dense) (*outputPrior, error) {
 	c := t.config
-	p := &outputPrior{name: name, warp: scaling.ChooseWarp(m.y...), rows: m.rows}
+	p := &outputPrior{name: name, warp: scaling.ChooseWarp(0, m.y...), rows: m.rows}
 	for i := range m.tasks {
 		s := scaling.Fit(scaling.ZScore, p.warp.ApplyAll(m.y[i]))
 		m.tasks[i].Z, m.tasks[i].Shift, m.tasks[i].Scale = s.Z, s.Shift, s.Scale

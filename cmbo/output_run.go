@@ -119,7 +119,7 @@ func (m *outputModel) ownWarp(y []float64) scaling.Warp {
 	if m.output.Cost {
 		return scaling.LogWarp(y)
 	}
-	return scaling.ChooseWarp(y)
+	return scaling.ChooseWarp(0, y)
 }
 
 // fit tells the model the values of a draft's log, with or without the pending points; ok is

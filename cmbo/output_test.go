@@ -296,7 +296,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 		mean, sd := make([]float64, n), make([]float64, n)
 		require.NoError(t, m.model.Predict(ctx, mean, sd, o.points))
 		_, y := d.h.EncodedOutput(m.output.Name)
-		warp := scaling.ChooseWarp(y).Apply
+		warp := scaling.ChooseWarp(0, y).Apply
 		for i := range y {
 			y[i] = warp(y[i])
 		}

@@ -11,7 +11,8 @@ import (
 
 // WithPositiveValues says that all values, of the past tasks and of the new one, are above 0, as times, costs and
 // counts are. Models then see logarithms, hold values for lognormal ([Quantiles]) and predict nothing that is 0 or
-// less. A value that is not positive is refused with [ErrValue]. Outputs are not concerned.
+// less. A value that is not positive is refused with [ErrValue]. Outputs are not concerned. Without the option [Learn] has
+// models see logarithms where those of the past's values are likelier, and no value is refused: see [LearnReport].
 //
 // What is proposed has the largest expected improvement of the logarithm. Noise variances are in squared units of the
 // value ([WithNoise]), and count as small beside its square. New takes the option from its prior, and fails with
@@ -21,7 +22,7 @@ func WithPositiveValues() SharedOption {
 }
 
 func (c *sharedConfig) sense() scaling.Sense {
-	return scaling.Sense{Minimize: c.minimize, Log: c.positive}
+	return scaling.Sense{Minimize: c.minimize, Log: c.positive || c.logUnit != 0, Unit: c.logUnit}
 }
 
 // checkPositive reports a value that is not positive where all are said to be.
@@ -39,23 +40,28 @@ func (c *runConfig) checkValue(y float64) error {
 	return cmp.Or(space.CheckValue(y), c.checkPositive(y))
 }
 
-// worth returns, in the user's units, what an improvement on y is worth that the model sees as gain.
-func (c *runConfig) worth(y, gain float64) float64 {
-	if !c.positive {
-		return gain
-	}
-	if c.minimize {
-		gain = -gain
-	}
-	return bounded(y * math.Abs(math.Expm1(gain)))
+// growth returns the parts of the value y, large being good, that grow with an improvement of what the model sees and by its
+// inverse: all of it is one of them where that is the logarithm.
+func (c *runConfig) growth(y float64) (up, down float64) {
+	good, slope := scaling.Orient(y, c.minimize), c.sense().Slope(y)
+	return (good + slope) / 2, (good - slope) / 2
 }
 
-// meanWorth returns the expectation of worth of what N(mean, sd²) improves on 0, in units of
-// y: of the price of an option to sell, or to buy, at y what is worth e^N.
-func (c *runConfig) meanWorth(mean, sd float64) float64 {
-	z := mean / max(sd, math.SmallestNonzeroFloat64) // 0 where both are
-	if c.minimize {
-		return max(special.NormCDF(z)-math.Exp(special.NormLogCDF(z-sd)-mean+sd*sd/2), 0)
+// worth returns, in the user's units, what an improvement on y is worth that the model sees as gain.
+func (c *runConfig) worth(y, gain float64) float64 {
+	if !c.sense().Log {
+		return gain
 	}
-	return bounded(max(math.Exp(special.NormLogCDF(z+sd)+mean+sd*sd/2)-special.NormCDF(z), 0))
+	up, down := c.growth(y)
+	return bounded(up*bounded(math.Expm1(gain)) + down*math.Expm1(-gain))
+}
+
+// meanWorth returns the expectation of worth, where the model sees N(mean, sd²) as gain: of the prices of an option to
+// buy at 1 what is worth e^N, and to sell what is worth e^-N.
+func (c *runConfig) meanWorth(y, mean, sd float64) float64 {
+	z := mean / max(sd, math.SmallestNonzeroFloat64) // 0 where both are
+	up, down := c.growth(y)
+	buy := bounded(max(math.Exp(special.NormLogCDF(z+sd)+mean+sd*sd/2)-special.NormCDF(z), 0))
+	sell := max(special.NormCDF(z)-math.Exp(special.NormLogCDF(z-sd)-mean+sd*sd/2), 0)
+	return bounded(up*buy - down*sell)
 }

@@ -67,7 +67,7 @@ func (r Recommendation) String() string {
 func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
-		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), Quantiles: unknown.quantiles(), space: o.space, lognormal: o.config.positive}
+		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), Quantiles: unknown.quantiles(), space: o.space, lognormal: o.config.sense().Log}
 		values := present.pointsHolding()
 		if len(values) == 0 {
 			return r, nil

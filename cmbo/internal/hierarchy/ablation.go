@@ -29,6 +29,7 @@ var Ablations = []Ablation{
 	{"always-transfer", "no hypothesis of no transfer", func(s *Settings) { s.NoTransferMass, s.AloneMass = 0, 0 }},
 	{"no-first-transfer", "a first value in another unit than the past's counts without transfer, too", func(s *Settings) { s.FirstTransfers = false }},
 	{"no-reversal", "large is never small", func(s *Settings) { s.Reversed = 0 }},
+	{"no-logarithms", "positive values, however skewed, are seen as they are told", func(s *Settings) { s.Logs = 0 }},
 	{"no-compression", "low values, of past tasks and of a run, are as far apart as they were", func(s *Settings) { s.Compress = false }},
 	{"no-rescaling", "low values of a run are seen in the tasks' mean scale, or in one for their deviation", func(s *Settings) { s.Rescale = false }},
 	{"absolute-improvement", "an improvement counts the same under all scales", func(s *Settings) { s.Relative = false }},

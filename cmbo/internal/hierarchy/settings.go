@@ -84,6 +84,9 @@ type Settings struct {
 	MaxParts     int     // of a hypothesis's scales of one sign in expected improvement
 
 	// Values.
+	// Logs is by how much a value the log-likelihood of the past's logarithms has to be larger for models to see them, 0 for never:
+	// chosen on families, see EVIDENCE.md.
+	Logs     float64
 	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
 	Apart    bool    // without a list, the width of a run that has converged is that of values apart: see scaling.CompressLow
 	OwnUnit  float64 // see Model.lowOf: with 1, intervals hold fewer rows that a run does not ask for (TestPredictCoverage)
@@ -143,7 +146,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
 		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 15}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
-		Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Failing: [2]int{4, 2}, Ties: 5, WithoutPast: true, Drawn: true},
+		Logs: 0.6, Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Failing: [2]int{4, 2}, Ties: 5, WithoutPast: true, Drawn: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }

@@ -175,24 +175,71 @@ func Orient(y float64, minimize bool) float64 {
 	return y
 }
 
-// A Sense says which values are good, and whether models see them or their logarithms.
-type Sense struct{ Minimize, Log bool }
+// A Sense says which values are good, and whether models see them or their logarithms: with a Unit by the [Warp] of it, so
+// that no value is without one; below 0 it is that of values below 0, which are seen as the others' mirror image.
+type Sense struct {
+	Minimize, Log bool
+	Unit          float64
+}
 
-// Apply returns values to be maximised, of which with Log all are positive, and the noise variances, 0 standing for
-// unknown, that they have there: to first order where they are logarithms.
+// Apply returns values to be maximised, of which with Log and no Unit all are positive, and the noise variances, 0
+// standing for unknown, that they have there: to first order where they are logarithms.
 func (s Sense) Apply(y, noise []float64) (oriented, variances []float64) {
 	oriented, variances = make([]float64, len(y)), noise
 	if s.Log {
 		variances = slices.Clone(noise)
 	}
 	for i, v := range y {
-		if s.Log {
-			if len(noise) > 0 {
-				variances[i] = min(noise[i]/v/v, points.MaxValue)
-			}
-			v = math.Log(v)
+		if s.Log && len(noise) > 0 {
+			slope := s.Slope(v)
+			variances[i] = min(noise[i]/slope/slope, points.MaxValue)
 		}
-		oriented[i] = Orient(v, s.Minimize)
+		oriented[i] = Orient(s.See(v), s.Minimize)
 	}
 	return oriented, variances
+}
+
+// warp returns that of the unit, and what images have to have added.
+func (s Sense) warp() (w Warp, shift float64) {
+	w.Unit = math.Abs(s.Unit)
+	return w, Orient(w.LogUnit(), s.Unit < 0)
+}
+
+// See returns a value, or its logarithm.
+func (s Sense) See(v float64) float64 {
+	switch w, shift := s.warp(); {
+	case !s.Log:
+		return v
+	case s.Unit != 0:
+		return w.Apply(v) + shift
+	}
+	return math.Log(v)
+}
+
+// Told returns the value that v is, or is the logarithm of: a finite one, without a Unit not 0, however far a model reaches.
+func (s Sense) Told(v float64) float64 {
+	switch w, shift := s.warp(); {
+	case !s.Log:
+		return v
+	case s.Unit != 0:
+		return max(-math.MaxFloat64, min(w.Invert(v-shift), math.MaxFloat64))
+	}
+	return min(max(math.Exp(v), math.SmallestNonzeroFloat64), math.MaxFloat64)
+}
+
+// Slope returns by how much a value grows with its logarithm.
+func (s Sense) Slope(v float64) float64 { return math.Hypot(v, s.Unit) }
+
+// Moments returns mean and deviation of the value whose logarithm has those of a normal distribution.
+func (s Sense) Moments(mean, sd float64) (float64, float64) {
+	if !s.Log {
+		return mean, sd
+	}
+	if s.Unit == 0 {
+		value := s.Told(mean + sd*sd/2)
+		return value, min(value*math.Sqrt(math.Expm1(sd*sd)), math.MaxFloat64)
+	}
+	half := min(math.Exp(sd*sd/2), math.MaxFloat64) // sinh(N(m, v)) has the mean sinh(m) exp(v/2)
+	value := max(-math.MaxFloat64, min(s.Told(mean)*half, math.MaxFloat64))
+	return value, min(math.Sqrt(math.Expm1(sd*sd))*math.Hypot(value, s.Unit*math.Hypot(half, 1)/math.Sqrt2), math.MaxFloat64)
 }

@@ -114,7 +114,7 @@ func TestScaleBack(t *testing.T) {
 // TestSense: values are oriented, and their logarithms have variances to first order.
 func TestSense(t *testing.T) {
 	y, noise := []float64{2, 0.25, 1e-140}, []float64{0.5, 0, 1}
-	for _, s := range []Sense{{}, {Minimize: true}, {Log: true}, {true, true}} {
+	for _, s := range []Sense{{}, {Minimize: true}, {Log: true}, {Minimize: true, Log: true}} {
 		got, variances := s.Apply(y, noise)
 		for i, v := range y {
 			want, variance := v, noise[i]
@@ -128,6 +128,49 @@ func TestSense(t *testing.T) {
 		require.Empty(t, variances)
 	}
 	require.Equal(t, []float64{0.5, 0, 1}, noise)
+}
+
+// TestSenseOfLogarithms: with a unit every value has an image, the logarithm where it is far above; the way back, the slope
+// and the moments are of the same map.
+func TestSenseOfLogarithms(t *testing.T) {
+	for _, s := range []Sense{{Log: true}, {Log: true, Unit: 1e-3}, {Log: true, Unit: 4}, {Log: true, Unit: -1e-3}} {
+		before := math.Inf(-1)
+		for _, v := range []float64{-1e300, -7, -1e-3, 0, 1e-3, 0.5, 3, 5000, 1e300} {
+			if s.Unit == 0 && v <= 0 {
+				continue
+			}
+			z := s.See(v)
+			require.Greater(t, z, before)
+			before = z
+			require.InDelta(t, v, s.Told(z), 1e-9*math.Hypot(v, s.Unit), "%+v %g", s, v)
+			if v > 1000*s.Unit && s.Unit >= 0 {
+				require.InDelta(t, math.Log(v), z, 3e-7)
+			}
+			if s.Unit != 0 {
+				require.Equal(t, -z, Sense{Log: true, Unit: -s.Unit}.See(-v))
+			}
+			if math.Abs(v) < 1e299 {
+				const h = 1e-5
+				require.InEpsilon(t, s.Slope(v), (s.Told(z+h)-s.Told(z-h))/(2*h), 1e-6, "%+v %g", s, v)
+			}
+			for _, sd := range []float64{0, 0.1, 1.3} {
+				var sum, mean, square float64
+				for k := -2000; k <= 2000; k++ {
+					e := float64(k) / 250
+					w, x := math.Exp(-e*e/2), s.Told(z+sd*e)/math.Hypot(v, s.Unit)
+					sum, mean, square = sum+w, mean+w*x, square+w*x*x
+				}
+				gotMean, gotSD := s.Moments(z, sd)
+				require.InDelta(t, mean/sum, gotMean/math.Hypot(v, s.Unit), 1e-9)
+				require.InDelta(t, math.Sqrt(max(square/sum-mean/sum*mean/sum, 0)), gotSD/math.Hypot(v, s.Unit), 2e-7)
+			}
+		}
+		for _, z := range []float64{-1e4, 1e4} {
+			require.False(t, math.IsInf(s.Told(z), 0))
+			mean, sd := s.Moments(z, 60)
+			require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0) || math.IsNaN(mean) || math.IsNaN(sd), "%+v", s)
+		}
+	}
 }
 
 func TestScaleNoiseVariances(t *testing.T) {

@@ -17,9 +17,9 @@ const (
 	warpBelow = 1024
 )
 
-// ChooseWarp returns the warp of values of several tasks: by their least one, if all are positive and normal
-// distributions, one for each task, have a larger likelihood of the logarithms than of the values; else none.
-func ChooseWarp(tasks ...[]float64) Warp {
+// ChooseWarp returns the warp of values of several tasks: by their least one, if all are positive and logarithms have,
+// of normal distributions, one for each task, a larger log-likelihood than the values, by more than so much a value; else none.
+func ChooseWarp(margin float64, tasks ...[]float64) Warp {
 	least, gain := math.Inf(1), 0.0
 	for _, y := range tasks {
 		if len(y) == 0 {
@@ -35,13 +35,40 @@ func ChooseWarp(tasks ...[]float64) Warp {
 			sum += logs[i]
 		}
 		if slices.Min(y) < slices.Max(y) && slices.Min(logs) < slices.Max(logs) {
-			gain += float64(len(y))*math.Log(Fit(ZScore, y).Scale/Fit(ZScore, logs).Scale) - sum
+			gain += float64(len(y))*(math.Log(Fit(ZScore, y).Scale/Fit(ZScore, logs).Scale)-margin) - sum
 		}
 	}
 	if gain > 0 {
 		return Warp{least / warpBelow}
 	}
 	return Warp{}
+}
+
+// goodTail is a skewness of logarithms towards good values, less than that of squares of distances from the best point: these
+// logarithms would tell apart the values next to it, and be no smoother.
+const goodTail = 0.3
+
+// LogUnit returns the unit of a [Sense] for the values of several tasks, large ones being good, 0 for none: the median of the
+// tasks' least sizes, where ChooseWarp warps sizes, the values being of one sign, and their logarithms have no tail towards
+// good values. Below it sizes are told apart as they are, which keeps those of values that tend to 0 smooth.
+func LogUnit(margin float64, tasks ...[]float64) float64 {
+	sizes, negative, cubes, n := make([][]float64, len(tasks)), tasks[0][0] < 0, 0.0, 0
+	least := make([]float64, len(tasks))
+	for i, y := range tasks {
+		var logs []float64
+		for _, v := range y {
+			size := Orient(v, negative)
+			sizes[i], logs = append(sizes[i], size), append(logs, Orient(math.Log(size), negative))
+		}
+		for _, z := range Fit(ZScore, logs).Z {
+			cubes, n = cubes+z*z*z, n+1
+		}
+		least[i] = slices.Min(sizes[i])
+	}
+	if slices.Sort(least); ChooseWarp(margin, sizes...).Unit > 0 && cubes <= goodTail*float64(n) {
+		return Orient(least[len(least)/2], negative)
+	}
+	return 0
 }
 
 // LogWarp returns the warp of positive values of which there may be none.

@@ -22,13 +22,13 @@ func TestWarp(t *testing.T) {
 		}
 		normal, logNormal = append(normal, n), append(logNormal, l)
 	}
-	assert.Equal(t, Warp{}, ChooseWarp(normal...))
-	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{0, 1})...))
-	assert.Equal(t, Warp{}, ChooseWarp(append(logNormal, []float64{1e-200, 1})...))
-	assert.Equal(t, Warp{minWarped / 1024}, ChooseWarp(append(logNormal, []float64{minWarped, 1e-70, 1})...))
-	assert.Equal(t, Warp{}, ChooseWarp())
-	assert.Equal(t, Warp{}, ChooseWarp([]float64{3, 3, 3}, nil))
-	w := ChooseWarp(append(logNormal, nil)...)
+	assert.Equal(t, Warp{}, ChooseWarp(0, normal...))
+	assert.Equal(t, Warp{}, ChooseWarp(0, append(logNormal, []float64{0, 1})...))
+	assert.Equal(t, Warp{}, ChooseWarp(0, append(logNormal, []float64{1e-200, 1})...))
+	assert.Equal(t, Warp{minWarped / 1024}, ChooseWarp(0, append(logNormal, []float64{minWarped, 1e-70, 1})...))
+	assert.Equal(t, Warp{}, ChooseWarp(0))
+	assert.Equal(t, Warp{}, ChooseWarp(0, []float64{3, 3, 3}, nil))
+	w := ChooseWarp(0, append(logNormal, nil)...)
 	least := math.Inf(1)
 	for _, y := range logNormal {
 		for _, v := range y {
@@ -54,4 +54,34 @@ func TestWarp(t *testing.T) {
 	assert.Equal(t, Warp{1}, LogWarp(nil))
 	assert.Equal(t, 3.0, Warp{}.Apply(3))
 	assert.Equal(t, 3.0, Warp{}.Invert(3))
+}
+
+// TestLogUnit: log-normal values of one sign are seen by their logarithms, from the median of the tasks' least sizes on; normal
+// values, those of both signs, and squares, whose logarithms have a tail towards small and good ones, are not.
+func TestLogUnit(t *testing.T) {
+	r := rand.New(rand.NewPCG(3, 4))
+	var normal, logNormal, mirrored, squares, least []float64
+	var tasks, negative, all [][]float64
+	for range 5 {
+		normal, logNormal, mirrored = nil, nil, nil
+		for range 40 {
+			z := r.NormFloat64()
+			normal, logNormal, mirrored = append(normal, 10+z), append(logNormal, math.Exp(z)), append(mirrored, -math.Exp(z))
+			squares = append(squares, -z*z)
+		}
+		tasks, negative, all = append(tasks, logNormal), append(negative, mirrored), append(all, normal)
+		least = append(least, slices.Min(logNormal))
+	}
+	slices.Sort(least)
+	assert.Equal(t, least[2], LogUnit(0.3, tasks...))
+	assert.Equal(t, -least[2], LogUnit(0.3, negative...))
+	assert.Zero(t, LogUnit(3, tasks...))
+	assert.Zero(t, LogUnit(0, all...))
+	assert.Zero(t, LogUnit(0.3, append(tasks, mirrored)...))
+	assert.Zero(t, LogUnit(0.3, append(tasks, []float64{1, 0})...))
+	assert.Zero(t, LogUnit(0.3, squares))
+	for i := range squares {
+		squares[i] *= -1 // large ones are good
+	}
+	assert.NotZero(t, LogUnit(0.3, squares))
 }

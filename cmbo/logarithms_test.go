@@ -1,0 +1,278 @@
+package cmbo_test
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"math"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	skewedProblems = flag.Int("skewed-costs", 4, "problems of each family of TestSkewedCosts")
+	skewedBudget   = flag.Int("skewed-costs-budget", 15, "evaluations of each of its runs")
+	skewedOther    = flag.String("skewed-costs-other", "no-logarithms", "what it compares the default with: a change of it, or none for no past")
+)
+
+// skewedCosts returns a space of two to four numbers and a choice, five past tasks of 25 values, and the target, less its least
+// value at many random points: waits near capacity, products of powers of distances, exponentials of waves, and tries until one
+// succeeds.
+func skewedCosts(tb testing.TB, family string, seed uint64) (*cmbo.Space, []cmbo.Task, func(x []float64) float64, float64) {
+	r := rng.Stream(seed, "TestSkewedCosts"+family)
+	dim := 2 + r.IntN(3)
+	params := []cmbo.Param{cmbo.Categorical("choice", "a", "b", "c")}
+	for j := range dim {
+		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
+	}
+	space, err := cmbo.NewSpace(params...)
+	require.NoError(tb, err)
+	random := func(lo, hi float64) []float64 {
+		c := make([]float64, dim)
+		for j := range c {
+			c[j] = lo + (hi-lo)*r.Float64()
+		}
+		return c
+	}
+	common, power, phase, best := random(0.2, 0.8), random(0.5, 2), random(0, 6), r.IntN(3)
+	function := func() func(x []float64) float64 {
+		c, unit := make([]float64, dim), math.Exp(0.7*r.NormFloat64())
+		for j := range c {
+			c[j] = common[j] + 0.07*r.NormFloat64()
+		}
+		other := 1.2 + r.Float64()
+		return func(x []float64) float64 {
+			y, sum := unit, 0.0
+			for j, v := range x[1:] {
+				switch d := math.Abs(v - c[j]); family {
+				case "waits":
+					y += unit * (v + 0.1/math.Max(0.01, 0.2+v-0.6*c[j]))
+				case "powers":
+					y *= math.Pow(0.05+d, power[j])
+				case "waves":
+					y *= math.Exp(1.5 * math.Sin(6*v+phase[j]+c[j]))
+				case "tries":
+					sum += 4 * d
+				}
+			}
+			y *= 1 + math.Exp(3*sum-4)
+			if int(x[0]) != best {
+				y *= other
+			}
+			return y
+		}
+	}
+	target := function()
+	var tasks []cmbo.Task
+	for i := range 5 {
+		f, t := function(), cmbo.Task{ID: fmt.Sprint(i)}
+		t.X, err = space.Sample(25, r.Uint64())
+		require.NoError(tb, err)
+		for _, x := range t.X {
+			t.Y = append(t.Y, f(x))
+		}
+		tasks = append(tasks, t)
+	}
+	at, err := space.Sample(20000, seed)
+	require.NoError(tb, err)
+	least := math.Inf(1)
+	for _, x := range at {
+		least = min(least, target(x))
+	}
+	return space, tasks, target, least
+}
+
+// TestSkewedCosts: where values of the past are above 0 and skewed, nobody having said so, a run ends nearer to the least one
+// for seeing their logarithms.
+func TestSkewedCosts(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it compares where runs end")
+	logs := 0
+	all := compared(t, "", []string{"waits", "powers", "waves", "tries"}, *skewedProblems, 1e-3, func(family string, seed uint64) (regrets [2]float64) {
+		space, tasks, target, least := skewedCosts(t, family, seed)
+		prior := learn(t, space, tasks, cmbo.WithMinimize())
+		if prior.Report().Logarithms {
+			logs++
+		}
+		arms := [2][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithMinimize()}}
+		if *skewedOther != "none" {
+			arms[1] = []cmbo.Option{cmbo.WithPrior(learn(t, space, tasks, cmbo.WithMinimize(), cmbo.WithAblation(*skewedOther)))}
+		}
+		for arm, opts := range arms {
+			o, found := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed))...), math.Inf(1)
+			for range *skewedBudget {
+				trial, err := o.Ask(ctx)
+				require.NoError(t, err)
+				y := target(trial.X)
+				found = min(found, y)
+				require.NoError(t, o.Tell(trial.ID, y))
+			}
+			regrets[arm] = max(found/least-1, 0)
+		}
+		return regrets
+	})
+	t.Logf("%d of %d pasts are seen by their logarithms", logs, len(all))
+	if *skewedOther == "no-logarithms" && *skewedBudget == 15 {
+		require.Less(t, stat.Sum(all)/float64(len(all)), 0.0)
+	}
+}
+
+// TestLogarithmsByLikelihood: where the logarithms of the tasks' values are likelier, values of 0 and less are told and predicted
+// all the same, and mirrored values are followed alike; values that are not skewed, of both signs, 0, with curves, or scaled by
+// the caller's choice are seen as they are.
+func TestLogarithmsByLikelihood(t *testing.T) {
+	space, tasks, target, _ := skewedCosts(t, "tries", 3)
+	minimize := cmbo.WithMinimize()
+	p, promised := learn(t, space, tasks, minimize), learn(t, space, tasks, minimize, cmbo.WithPositiveValues())
+	require.True(t, p.Report().Logarithms)
+	require.Contains(t, p.Report().String(), "logarithms")
+	require.False(t, p.PositiveValues())
+	require.False(t, promised.Report().Logarithms)
+	for name, other := range map[string]*cmbo.Prior{
+		"ablation": learn(t, space, tasks, minimize, cmbo.WithAblation("no-logarithms")),
+		"policy":   learn(t, space, tasks, minimize, cmbo.WithYPolicy(cmbo.MinMax)),
+		"linear":   learn(t, space, mapped(tasks, math.Log), minimize),
+		"signs":    learn(t, space, append([]cmbo.Task{{ID: "other", X: tasks[0].X[:1], Y: []float64{-1}}}, tasks...), minimize),
+		"curves":   learn(t, space, append(withCurve(tasks[0]), tasks[1:]...), minimize),
+		"zero":     learn(t, space, mapped(tasks, func(y float64) float64 { return y - tasks[0].Y[0] }), minimize),
+	} {
+		require.False(t, other.Report().Logarithms, name)
+	}
+
+	negative := mapped(tasks, func(y float64) float64 { return -y }) // the mirror image, to be maximised
+	mirrored := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, negative)))
+	o := newOptimizer(t, space, cmbo.WithPrior(p))
+	for range 6 {
+		a, b := askSame(t, o, mirrored)
+		require.NoError(t, o.Tell(a.ID, target(a.X)))
+		require.NoError(t, mirrored.Tell(b.ID, -target(b.X)))
+	}
+	at, err := space.Sample(20, 5)
+	require.NoError(t, err)
+	for _, x := range at {
+		mean, sd, err := o.Predict(ctx, x)
+		require.NoError(t, err)
+		mirroredMean, mirroredSD, err := mirrored.Predict(ctx, x)
+		require.NoError(t, err)
+		require.Equal(t, []float64{-mean, sd}, []float64{mirroredMean, mirroredSD})
+	}
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	v, err := mirrored.Outlook(ctx)
+	require.NoError(t, err)
+	require.InEpsilon(t, u.Expected, v.Expected, 1e-9)
+
+	for _, y := range []float64{0, -2} {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		require.NoError(t, o.Tell(trial.ID, y))
+		q, err := o.Quantiles(ctx, trial.X)
+		require.NoError(t, err)
+		require.InDelta(t, y, q.Median, 0.5)
+		mean, sd, err := o.Predict(ctx, trial.X)
+		require.NoError(t, err)
+		require.False(t, math.IsNaN(mean) || math.IsNaN(sd))
+		u, err := o.Outlook(ctx)
+		require.NoError(t, err)
+		require.GreaterOrEqual(t, u.Expected, 0.0)
+		c, err := o.Calibration(ctx)
+		require.NoError(t, err)
+		f := c.Forecasts[len(c.Forecasts)-1]
+		var density float64
+		const steps, far = 200000, 12
+		for i := range steps { // a grid of values, fine next to the median
+			z := (float64(i)/steps - 0.5) * 2 * far
+			f.Y = f.Quantiles.Median + math.Sinh(z)
+			density += math.Exp(f.LogScore()) * math.Cosh(z) * 2 * far / steps
+		}
+		require.InDelta(t, 1, density, 1e-3)
+	}
+	best, ok := o.Best()
+	require.True(t, ok)
+	require.Equal(t, -2.0, best.Y)
+
+	var b bytes.Buffer
+	require.NoError(t, p.Encode(&b))
+	q, err := cmbo.DecodePrior(&b)
+	require.NoError(t, err)
+	require.True(t, q.Report().Logarithms)
+	b.Reset()
+	require.NoError(t, o.Snapshot(&b))
+	back, err := cmbo.Restore(&b, cmbo.WithPrior(q))
+	require.NoError(t, err)
+	askSame(t, o, back)
+	adopted, _, err := p.Adopt(ctx, space, cmbo.Changes{}, cmbo.WithYPolicy(cmbo.MinMax))
+	require.NoError(t, err)
+	require.False(t, adopted.Report().Logarithms)
+}
+
+// mapped returns the tasks with the values that f makes of theirs.
+func mapped(tasks []cmbo.Task, f func(float64) float64) (out []cmbo.Task) {
+	for _, k := range tasks {
+		t := cmbo.Task{ID: k.ID, X: k.X}
+		for _, y := range k.Y {
+			t.Y = append(t.Y, f(y))
+		}
+		out = append(out, t)
+	}
+	return out
+}
+
+// withCurve returns the task, whose first value has a curve.
+func withCurve(t cmbo.Task) []cmbo.Task {
+	t.Curves = make([]cmbo.Curve, len(t.Y))
+	t.Curves[0] = cmbo.Curve{Steps: []int{1, 2}, Values: []float64{2 * t.Y[0], t.Y[0]}}
+	return []cmbo.Task{t}
+}
+
+// TestLogarithmsOfManyTasks: those of a sample decide, and a learner and its shards keep what they decided.
+func TestLogarithmsOfManyTasks(t *testing.T) {
+	space, tasks, _, _ := skewedCosts(t, "tries", 3)
+	all, err := cmbo.NewLearner(space, cmbo.WithMinimize())
+	require.NoError(t, err)
+	pass := func(l *cmbo.Learner) {
+		for i := range 5 {
+			task := tasks[i%len(tasks)]
+			task.ID = fmt.Sprint("copy", i)
+			require.NoError(t, l.Add(task))
+		}
+	}
+	fewKept(t, 3)
+	pass(all)
+	for more := true; more; {
+		more, err = all.EndPass(ctx)
+		require.NoError(t, err)
+		if !more {
+			break
+		}
+		var b bytes.Buffer
+		require.NoError(t, all.Encode(&b))
+		all, err = cmbo.DecodeLearner(space, &b)
+		require.NoError(t, err)
+		pass(all)
+	}
+	p, err := all.Prior(ctx)
+	require.NoError(t, err)
+	require.True(t, p.Report().Logarithms)
+	for i := range tasks {
+		tasks[i].ID = fmt.Sprint("copy", i)
+	}
+	q := learn(t, space, tasks, cmbo.WithMinimize())
+	at, err := space.Sample(20, 5)
+	require.NoError(t, err)
+	o, want := newOptimizer(t, space, cmbo.WithPrior(p)), newOptimizer(t, space, cmbo.WithPrior(q))
+	for _, x := range at {
+		mean, sd, err := o.Predict(ctx, x)
+		require.NoError(t, err)
+		wantMean, wantSD, err := want.Predict(ctx, x)
+		require.NoError(t, err)
+		require.InEpsilon(t, wantMean, mean, 0.2)
+		require.InEpsilon(t, wantSD, sd, 0.3)
+	}
+}
