@@ -107,7 +107,7 @@ func (s *Values) copula(y []float64) {
 	}
 	for i := 0; i < n; {
 		j := i
-		for j < n && y[order[j]] == y[order[i]] {
+		for j < n && cmp.Compare(y[order[j]], y[order[i]]) == 0 { // NaN is equal to NaN, else this would not end
 			j++
 		}
 		q := float64(i+j) / 2 / float64(n) // mean of the mid-ranks (k-1/2)/n

@@ -55,6 +55,8 @@ func TestScaleCopula(t *testing.T) {
 	require.Equal(t, s.Z, Fit(Copula, []float64{3, 1, 4, 3, 2}).Z)
 	// Mid-rank of the third and the fourth of five is 3/5.
 	require.InDelta(t, 0.2533471031357997, s.Z[0], 1e-14)
+	// A NaN, as a surrogate may expect of a point, leaves no ranks.
+	require.Equal(t, []float64{0, 0, 0}, Fit(Copula, []float64{1, math.NaN(), 2}).Z)
 	// Untied, the scores are antisymmetric.
 	u := Fit(Copula, []float64{1, 2, 3, 4, 5, 6, 7})
 	for i := range u.Z {
