@@ -22,12 +22,12 @@ func hierarchySettings(c *learnConfig, s *Space, list bool) hierarchy.Settings {
 		o.Kernels = o.Kernels[:1]
 		o.Apart = false // its rows may lie next to each other, whoever chose them
 	}
-	if c.kernel != nil {
-		o.Kernels = []kernel.Kernel{c.kernel}
-	}
 	o.Seed, o.Workers = c.seed, c.parallelism
 	if err := o.Ablate(c.ablations...); err != nil {
 		panic(err) // WithAblation and the decoder have checked them
+	}
+	if c.kernel != nil { // ablations reshape kernels with lengths, which it may not have
+		o.Kernels = []kernel.Kernel{c.kernel}
 	}
 	if c.y == Copula { // scores by rank hold no differences of values
 		o.Compress, o.Ranks = false, true

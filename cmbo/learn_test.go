@@ -196,6 +196,7 @@ func TestLearnKernels(t *testing.T) {
 	for name, opts := range map[string][]cmbo.LearnOption{
 		"composite": {cmbo.WithKernel(kernel.Sum(kernel.Scale(1, kernel.SquaredExp(0.5)), kernel.Constant(0.1)))},
 		"foreign":   {cmbo.WithKernel(foreign{0.5})},
+		"ablated":   {cmbo.WithKernel(kernel.Constant(1)), cmbo.WithAblation("rougher-kernel")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := learn(t, space, tasks, opts...)
