@@ -266,7 +266,7 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		prior: given.prior, newPrior: given.newPrior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
 	}
 	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
-		return nil, fmt.Errorf("%w: options out of range", ErrCorrupt)
+		return nil, fmt.Errorf("%w: an initial design of %d points, %d Sobol and %d local candidates", ErrCorrupt, c.initial, c.sobol, c.local)
 	}
 	if s.Budget != nil {
 		if c.budget = *s.Budget; checkBudget(c.budget) != nil {

@@ -475,11 +475,11 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		{`"event":"told","trial":1`, `"event":"told","trial":0`, "trial 0 is not open"},
 		{`"event":"told","trial":1`, `"saw":1,"event":"told","trial":1`, `"told" with saw`},
 		{`"asked","trial":2`, `"asked","trial":3`, "trial 3 follows 1"},
-		{`"sobol_candidates":300`, `"sobol_candidates":0`, "options"},
-		{`"sobol_candidates":300`, `"sobol_candidates":1048577`, "options"},
-		{`"local_candidates":160`, `"local_candidates":-1`, "options"},
-		{`"local_candidates":160`, `"local_candidates":1048577`, "options"},
-		{`"initial":1`, `"initial":-1`, "options"},
+		{`"sobol_candidates":300`, `"sobol_candidates":0`, "0 Sobol"},
+		{`"sobol_candidates":300`, `"sobol_candidates":1048577`, "1048577 Sobol"},
+		{`"local_candidates":160`, `"local_candidates":-1`, "-1 local"},
+		{`"local_candidates":160`, `"local_candidates":1048577`, "1048577 local"},
+		{`"initial":1`, `"initial":-1`, "of -1 points"},
 	} {
 		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
 		require.NotEqual(t, state, forged, tt.was)
