@@ -108,10 +108,8 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 		p.Diverged, p.Stop = true, true
 		return p, nil
 	}
-	return withModel(ctx, o, func() (Prospect, error) {
-		err := o.draft().foresee(ctx, &p, y)
-		return p, err
-	})
+	_, err = withModel(ctx, o, func() (struct{}, error) { return struct{}{}, o.draft().foresee(ctx, &p, y) })
+	return p, err
 }
 
 // TellStopped ends an open trial whose evaluation was stopped before its end. What its curve says of the end becomes

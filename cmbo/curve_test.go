@@ -677,6 +677,22 @@ func TestReportErrors(t *testing.T) {
 	_, err = positive.Report(ctx, first.ID, 1, 0)
 	require.ErrorIs(t, err, cmbo.ErrValue)
 	require.Len(t, positive.Open(), 1)
+
+	// Without its advice the value counts all the same, and what is not known stays NaN.
+	ending, cancel := context.WithCancel(ctx)
+	written := newOptimizer(t, box, cmbo.WithJournal(func(lines []byte) error {
+		if bytes.Contains(lines, []byte("reported")) {
+			cancel()
+		}
+		return nil
+	}))
+	first, err = written.Ask(ctx)
+	require.NoError(t, err)
+	p, err = written.Report(ending, first.ID, 1, 0.5)
+	require.ErrorIs(t, err, context.Canceled)
+	require.True(t, p.Trial == first.ID && p.Step == 1 && math.IsNaN(p.Best) && math.IsNaN(p.Mean) && math.IsNaN(p.Chance))
+	_, err = written.Report(ctx, first.ID, 1, 0.5)
+	require.ErrorIs(t, err, cmbo.ErrStep)
 	bad := curvedFamily(2, 10)
 	bad[1].Curves[2].Values[0] = -1
 	_, err = cmbo.Learn(ctx, box, bad, cmbo.WithPositiveValues())
