@@ -67,7 +67,7 @@ func (o *Optimizer) commit(events ...runlog.Event) error {
 }
 
 // A JournalMark names a line of a journal. A program that keeps the mark of the newest line apart from the journal,
-// and gives it to [RestoreJournal] with [WithJournalMark], learns whether lines were lost from the journal's end.
+// and gives it to [RestoreJournal] or [ResumeJournal] with [WithJournalMark], learns whether lines were lost from its end.
 type JournalMark struct {
 	// Lines is the number of lines up to this one, itself included.
 	Lines int `json:"lines"`
@@ -83,8 +83,8 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 	return o.mark, o.config.journal != nil && o.mark.Lines > 0
 }
 
-// WithJournalMark has [RestoreJournal], which alone takes it, fail with [ErrCorrupt] unless the
-// journal contains the line that m names. Lines after it are legal.
+// WithJournalMark has [RestoreJournal] and [ResumeJournal], which alone take it, fail with [ErrCorrupt] unless the journal
+// contains the line that m names. Lines after it are legal.
 func WithJournalMark(m JournalMark) Option {
 	return option{id: optJournalMark, restore: true, run: func(c *runConfig) error {
 		c.mark = m
