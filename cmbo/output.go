@@ -17,7 +17,7 @@ import (
 //
 // Names must be declared by [WithOutput]. With a value all must be there that are not [Optional], with a failure, or a
 // stop that tells any, only a cost. Else the call fails with [ErrOutput], as for a cost that is not positive; values
-// that are not finite are [ErrValue].
+// that are NaN or beyond ±1e150 are [ErrValue].
 type Outputs map[string]float64
 
 func (v Outputs) applyObservation(e *runlog.Event) error {
@@ -68,7 +68,7 @@ type outputOption func(*runlog.Output) error
 
 func (f outputOption) applyOutput(o *runlog.Output) error { return f(o) }
 
-// AtMost requires values of v or less, which must be finite.
+// AtMost requires values of v or less, a number within ±1e150.
 func AtMost(v float64) OutputOption {
 	return outputOption(func(o *runlog.Output) error {
 		if o.AtMost != nil {
@@ -79,7 +79,7 @@ func AtMost(v float64) OutputOption {
 	})
 }
 
-// AtLeast requires values of v or more, which must be finite. With [AtMost] values must lie between the two.
+// AtLeast requires values of v or more, a number within ±1e150. With [AtMost] values must lie between the two.
 func AtLeast(v float64) OutputOption {
 	return outputOption(func(o *runlog.Output) error {
 		if o.AtLeast != nil {
