@@ -111,7 +111,7 @@ type CheckReport struct {
 	// −1/√(n−1) or less for n points, the deviation of chance. The task contradicted most is found first, and counts the
 	// other way round when the others are judged. Reversed are also tasks left out whose run, with the past of all the
 	// others, gave most of the mass to a reversed past. Nil with fewer than 5 tasks with values, and where Common is .05 or
-	// less: smooth functions that have nothing in common rank each other's points by more than that deviation.
+	// less but not 0: smooth functions that have nothing in common rank each other's points by more than that deviation.
 	Reversed []string
 	// Apart are tasks whose values of an output are fifty times those of the others, or more, or a fiftieth, or less:
 	// they may have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
