@@ -67,8 +67,8 @@ func WithNoiseVariance(v float64) Option {
 
 // WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol sequence until n
 // points have been observed or asked and not cancelled. The default is 0 with a prior or a surrogate and 5 without, and with
-// a prior whose tasks, of forty values or more and 150 in all, show nothing but noise: [LearnReport] Noise is .9 or more, or
-// of which no task has two different values.
+// a prior whose tasks, of forty values or more in the mean and 150 in all, show nothing but noise, [LearnReport] Noise being
+// .9 or more, or of which no task has two different values.
 func WithInitial(n int) Option {
 	return option{id: optInitial, run: func(c *runConfig) error {
 		c.initial = n
