@@ -306,15 +306,10 @@ func decodeParams(d *codec.Decoder) []Param {
 func decodeConfig(d *codec.Decoder) *learnConfig {
 	c := defaultLearnConfig()
 	c.seed, c.minimize, c.positive, c.logUnit = d.Fixed(), d.Bool(), d.Bool(), d.Value()
-	if c.positive && c.logUnit != 0 {
-		d.Fail("a unit of logarithms of %g", c.logUnit)
+	y := d.Text()
+	if c.y = YPolicy(slices.Index(yPolicyNames[:], y)); !c.y.valid() {
+		d.Fail("an unknown y policy %.20q", y)
 	}
-	y := slices.Index(yPolicyNames[:], d.Text())
-	if y < 0 {
-		d.Fail("an unknown y policy")
-		y = 0
-	}
-	c.y = YPolicy(y)
 	if d.Bool() && d.Err == nil {
 		d.Err = fmt.Errorf("%w: a prior of lengthscales per coordinate, which no option asks for; learn it again", ErrVersion)
 	}

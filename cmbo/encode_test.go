@@ -121,7 +121,7 @@ func TestPriorRefusesDamage(t *testing.T) {
 	require.NotEqual(t, b, other)
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
-	for text, want := range map[string]string{"\x06zscore": "an unknown y policy", "\x05float": `a parameter of kind "gloat"`} {
+	for text, want := range map[string]string{"\x06zscore": `an unknown y policy "{score"`, "\x05float": `a parameter of kind "gloat"`} {
 		other := bytes.Replace(b, []byte(text), []byte(text[:1]+string(text[1]+1)+text[2:]), 1)
 		require.NotEqual(t, b, other)
 		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
