@@ -23,13 +23,11 @@ type Context = space.Context
 // past task has or that has the other kind there, and without a prior of the default.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
-		if r.context, err = c.Normal(); err != nil {
-			if e := new(DataError); errors.As(err, &e) { // which says ErrTask, and no task is at fault
-				return optionErrorf("%s: %s", optContext, e.Reason)
-			}
-			return optionErrorf("%s: %v", optContext, err)
+		r.context, err = c.Normal()
+		if e := new(DataError); errors.As(err, &e) { // which says ErrTask or ErrValue, and no task is at fault
+			return optionErrorf("%s: %s", optContext, e.Reason)
 		}
-		return nil
+		return err
 	}}
 }
 
