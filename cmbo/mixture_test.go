@@ -73,6 +73,18 @@ func TestNamesakes(t *testing.T) {
 	require.Equal(t, transferOf(t, one), transferOf(t, other))
 }
 
+// TestPriorMeanOfOtherLength: a mean that is not of the points told is the surrogate's mistake, and said to be.
+func TestPriorMeanOfOtherLength(t *testing.T) {
+	space, rows := grid(t, 4)
+	o := newOptimizer(t, space, cmbo.WithSurrogate(mixed{shares: masses(0.1, 0.9, 0, 0, 0, 0), mean: []float64{1, 2, 3, 4}}))
+	for i, x := range rows[:5] {
+		require.NoError(t, o.Observe(x, float64(i)))
+	}
+	_, err := o.Transfer(ctx)
+	require.ErrorIs(t, err, cmbo.ErrNumerical)
+	require.ErrorContains(t, err, "mixed.PriorMean: 4 numbers for 5 points")
+}
+
 // TestVerdictByHand: the verdicts at their thresholds of mass, of the number of values, and
 // of the ranks by which a past that misleads is told from one whose differences alone are
 // other ones: a deviation is a correlation of 1/√(n-1).

@@ -275,7 +275,10 @@ func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
 // transfer sums up what the models have found out, that of the objective from d.
 func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	told, rows := observed(d)
-	t := o.model.transfer(d.Y, told)
+	t, err := o.model.transfer(d.Y, told)
+	if err != nil {
+		return t, err
+	}
 	if t.Verdict == TransferMisleads && t.better != 0 {
 		y := scaling.RaiseLow(among(d.Y, told), 0)
 		regret, random := regrets(points.Pick(d.X, rows), y, o.everywhere(chancePoints, "verdict"))
@@ -291,17 +294,17 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		t.Relation = &r
 	}
 	for _, m := range o.outputs {
-		f, ok, err := m.fit(ctx, o, false)
-		if err != nil {
-			return t, err
-		}
 		if t.Outputs == nil {
 			t.Outputs = make(map[string]Transfer)
 		}
 		_, told := o.h.EncodedOutput(m.output.Name)
 		of := Transfer{Values: len(told)}
-		if ok {
-			of = m.model.transfer(f.scale.Z, nil)
+		f, ok, err := m.fit(ctx, o, false)
+		if err == nil && ok {
+			of, err = m.model.transfer(f.scale.Z, nil)
+		}
+		if err != nil {
+			return t, err
 		}
 		if m.past != nil {
 			of.misfit = misfit(m.output, m.past.values())
@@ -320,13 +323,13 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	return t, nil
 }
 
-// transfer sums up what the model has found out from values, those of y that were told, nil for all.
-func (m consulted) transfer(y []float64, told []bool) Transfer {
-	y = among(y, told)
+// transfer sums up what the model has found out from values, those of all that told marks, or all of them where it is nil.
+func (m consulted) transfer(all []float64, told []bool) (Transfer, error) {
+	y := among(all, told)
 	t := Transfer{Values: len(y)}
 	x := as[Mixture](m)
 	if x == nil {
-		return t
+		return t, nil
 	}
 	if r := as[*hierarchicalRun](m); r != nil {
 		common, _ := r.Model.SharedMean()
@@ -335,9 +338,12 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 	t.Hypotheses = x.Hypotheses()
 	slices.SortStableFunc(t.Hypotheses, func(a, b Hypothesis) int { return cmp.Compare(b.Mass, a.Mass) })
 	if !slices.ContainsFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level == LevelNone }) {
-		return t
+		return t, nil
 	}
 	if mean := x.PriorMean(); mean != nil && t.Values >= verdictValues {
+		if len(mean) != len(all) {
+			return t, fmt.Errorf("%w: %T.PriorMean: %d numbers for %d points", ErrNumerical, m.Surrogate, len(mean), len(all))
+		}
 		mean = among(mean, told)
 		t.agreement = ranks(mean, y)
 		if half := better(y); ranks(among(mean, half), among(y, half)) >= clearRanks {
@@ -347,7 +353,7 @@ func (m consulted) transfer(y []float64, told []bool) Transfer {
 		}
 	}
 	t.Verdict = t.verdict(y)
-	return t
+	return t, nil
 }
 
 // ranks returns how a mean ranks values, their rank correlation, in the deviations that chance gives it.

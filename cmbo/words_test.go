@@ -190,7 +190,8 @@ func TestRanksOutweighMasses(t *testing.T) {
 		{[]float64{1, 5, 2, 3, 4}, TransferMisleads},           // .43
 		{[]float64{5, 4, 3, 2, 1}, TransferMisleads},
 	} {
-		got := consulted{Surrogate: weighing{mean: tt.mean}}.transfer([]float64{1, 2, 3, 4, 50}, nil)
+		got, err := consulted{Surrogate: weighing{mean: tt.mean}}.transfer([]float64{1, 2, 3, 4, 50}, nil)
+		require.NoError(t, err)
 		require.Equal(t, tt.want, got.Verdict, tt.mean)
 		require.Equal(t, LevelNone, got.Hypotheses[0].Level, "the largest mass is the first")
 	}
@@ -199,10 +200,13 @@ func TestRanksOutweighMasses(t *testing.T) {
 // TestNoVerdictOnEqualValues: values that are all equal say nothing of a past, whatever its mass.
 func TestNoVerdictOnEqualValues(t *testing.T) {
 	m := consulted{Surrogate: weighing{mean: []float64{1, 2, 3, 4, 5}}}
-	got := m.transfer([]float64{7, 7, 7, 7, 7}, nil)
+	got, err := m.transfer([]float64{7, 7, 7, 7, 7}, nil)
+	require.NoError(t, err)
 	require.Equal(t, TransferTooEarly, got.Verdict)
 	require.Equal(t, "too early to tell whether the past helps: all of 5 values are equal", got.String())
-	require.NotEqual(t, TransferTooEarly, m.transfer([]float64{7, 7, 7, 7, 7.1}, nil).Verdict)
+	got, err = m.transfer([]float64{7, 7, 7, 7, 7.1}, nil)
+	require.NoError(t, err)
+	require.NotEqual(t, TransferTooEarly, got.Verdict)
 }
 
 // TestRegretsOfChance: of three values, whose points are nearest to two, two and one points of a
