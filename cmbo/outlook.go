@@ -21,7 +21,7 @@ type Outlook struct {
 	// Next is a cautious estimate of the gain of the next evaluation: Expected times the share of earlier expected gains
 	// that came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0
 	// if none of the last four was better than the best told before, under noise the luckiest, and NaN before any value
-	// could be. It exceeded what was left in 3 to 8 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v
+	// could be. It exceeded what was left in 4 to 8 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v
 	// -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement, among the candidates that are left and within the budget, over the
@@ -29,7 +29,7 @@ type Outlook struct {
 	// costs more than Expected is worth.
 	Expected float64
 	// Most is the model's upper bound on what is left: no single candidate has a chance above 5 % to succeed, hold all
-	// limits and improve by more. Under noise, and where the model is overconfident, more may be left: in 31 to 56 %
+	// limits and improve by more. Under noise, and where the model is overconfident, more may be left: in 32 to 55 %
 	// of the cases of that test. With [WithPositiveValues] it promises no value of 0 or less.
 	Most float64
 	// Gained is how much better the best value told is than the first.
