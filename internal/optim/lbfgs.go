@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"slices"
+
+	"github.com/gocmbo/cmbo/internal/f64"
 )
 
 // Func returns f(x) and sets grad to its gradient. It may return a NaN or an
@@ -137,17 +140,9 @@ func (m *Minimizer) reset(f Func, x0, lo, hi []float64, o Options) {
 	o.MaxIter, o.Memory = cmp.Or(o.MaxIter, 200), cmp.Or(o.Memory, 8)
 	m.f, m.lo, m.hi, m.o = f, lo, hi, o
 	m.pairs, m.next, m.flat = 0, 0, false
-	if mem := m.o.Memory; len(m.x) != n || len(m.alpha) != mem {
-		buf := make([]float64, (6+2*mem)*n+mem)
-		take := func(k int) []float64 {
-			s := buf[:k:k]
-			buf = buf[k:]
-			return s
-		}
-		m.x, m.g, m.xt, m.gt, m.d, m.best = take(n), take(n), take(n), take(n), take(n), take(n)
-		m.s, m.y, m.alpha = take(mem*n), take(mem*n), take(mem)
-		m.free = make([]bool, n)
-	}
+	m.x, m.g, m.xt, m.gt = f64.Grow(m.x, n), f64.Grow(m.g, n), f64.Grow(m.xt, n), f64.Grow(m.gt, n)
+	m.d, m.best, m.free = f64.Grow(m.d, n), f64.Grow(m.best, n), f64.Grow(m.free, n)
+	m.s, m.y, m.alpha = f64.Grow(m.s, o.Memory*n), f64.Grow(m.y, o.Memory*n), f64.Grow(m.alpha, o.Memory)
 	for i, v := range x0 {
 		l, h := m.lo[i], m.hi[i]
 		if !(l <= h) {
@@ -292,10 +287,5 @@ func (m *Minimizer) remember(ft float64) {
 func finite(v float64) bool { return math.Abs(v) <= math.MaxFloat64 }
 
 func allFinite(x []float64) bool {
-	for _, v := range x {
-		if !finite(v) {
-			return false
-		}
-	}
-	return true
+	return !slices.ContainsFunc(x, func(v float64) bool { return !finite(v) })
 }
