@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -89,12 +90,7 @@ func Finite(x float64) bool { return !math.IsNaN(x) && !math.IsInf(x, 0) }
 
 // notFinite returns the index of the first entry of x that is not finite, or −1: x−x is 0 for a finite x and NaN otherwise.
 func notFinite(x []float64) int {
-	for i, v := range x {
-		if v-v != 0 {
-			return i
-		}
-	}
-	return -1
+	return slices.IndexFunc(x, func(v float64) bool { return v-v != 0 })
 }
 
 // Len wants a size.
