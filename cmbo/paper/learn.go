@@ -174,9 +174,5 @@ func (l *learner) group(ctx context.Context) error {
 
 // byTask brings labels by rank to the order of the tasks.
 func (l *learner) byTask(labels []int) []int {
-	out := make([]int, len(labels))
-	for i, r := range l.rank {
-		out[i] = labels[r]
-	}
-	return cluster.Renumber(out)
+	return cluster.Renumber(points.Entries(labels, l.rank))
 }

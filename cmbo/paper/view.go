@@ -108,13 +108,13 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 			overIndex, err = column(p.evaluator, v.prior.index)
 		case out.cand >= 0 && v.inIndex != nil:
 			overIndex = p.normal.Cov().Row(v.inIndex[out.cand])
-			overCand = gather(overIndex, v.inIndex)
+			overCand = points.Entries(overIndex, v.inIndex)
 		default:
 			if overCand, err = column(p.evaluator, v.candidates); err != nil {
 				return out, err
 			}
 			if v.ofCand != nil {
-				overIndex = gather(overCand, v.ofCand)
+				overIndex = points.Entries(overCand, v.ofCand)
 			} else {
 				overIndex, err = column(p.evaluator, v.prior.index)
 			}
@@ -193,13 +193,4 @@ func (v *view) pointsOf(entries []int) *linalg.Dense {
 		copy(x.Row(r), v.visited[e].x)
 	}
 	return x
-}
-
-// gather returns v[idx[0]], v[idx[1]], ...
-func gather(v []float64, idx []int) []float64 {
-	out := make([]float64, len(idx))
-	for i, k := range idx {
-		out[i] = v[k]
-	}
-	return out
 }

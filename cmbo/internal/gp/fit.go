@@ -335,15 +335,5 @@ func exactPriors(v View) func(dim int) gaussian.Priors {
 
 func subset(x *linalg.Dense, y, variances []float64, rows []int) (*linalg.Dense, []float64, []float64) {
 	slices.Sort(rows)
-	pick := func(v []float64) []float64 {
-		if v == nil {
-			return nil
-		}
-		out := make([]float64, len(rows))
-		for i, r := range rows {
-			out[i] = v[r]
-		}
-		return out
-	}
-	return points.Pick(x, rows), pick(y), pick(variances)
+	return points.Pick(x, rows), points.Entries(y, rows), points.Entries(variances, rows)
 }

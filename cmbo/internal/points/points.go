@@ -86,6 +86,18 @@ func Pick(x *linalg.Dense, rows []int) *linalg.Dense {
 	return out
 }
 
+// Entries returns the entries of v listed, nil for a nil v.
+func Entries[T any](v []T, at []int) []T {
+	if v == nil {
+		return nil
+	}
+	out := make([]T, len(at))
+	for i, k := range at {
+		out[i] = v[k]
+	}
+	return out
+}
+
 // Join returns the rows of all xs, one list after the other. Any of them may be nil or empty.
 func Join(xs ...*linalg.Dense) *linalg.Dense {
 	n, dim := 0, 0
