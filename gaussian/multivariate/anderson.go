@@ -35,11 +35,8 @@ func (a *anderson) push(x, g []float64) {
 	} else {
 		a.g, a.r = append(a.g, make([]float64, len(g))), append(a.r, make([]float64, len(g)))
 	}
-	gs, rs := a.g[len(a.g)-1], a.r[len(a.r)-1]
-	copy(gs, g)
-	for i, v := range g {
-		rs[i] = v - x[i]
-	}
+	copy(a.g[len(a.g)-1], g)
+	subtract(a.r[len(a.r)-1], g, x)
 }
 
 // mix sets dst to the proposal. Without history, or where the least squares
@@ -63,9 +60,7 @@ func (a *anderson) mix(dst []float64) {
 		}
 		a.q[m], a.coef[m] = f64.Grow(a.q[m], n), f64.Grow(a.coef[m], m+1)
 		v := a.q[m]
-		for i := range v {
-			v[i] = rk[i] - a.r[j][i]
-		}
+		subtract(v, rk, a.r[j])
 		scale := linalg.Norm2(v)
 		for i := range v {
 			v[i] /= scale

@@ -106,9 +106,7 @@ func (w *Workspace) jeffreys(op string, dst []float64, p *Normal, qs []*Normal, 
 			return err
 		}
 		sums[k] = jeffreysSum{inverse: inv, dm: w.vec[k*n : (k+1)*n]}
-		for i, v := range p.mean {
-			sums[k].dm[i] = v - q.mean[i]
-		}
+		subtract(sums[k].dm, p.mean, q.mean)
 	}
 	for i := range n {
 		a, s := own.Row(i), p.cov.Row(i)

@@ -51,9 +51,7 @@ func (w *Workspace) KL(p, q *Normal) (float64, error) {
 		s = w.klResidual(p, q, cq)
 	}
 	w.vec = f64.Grow(w.vec, n)
-	for i, v := range p.mean {
-		w.vec[i] = q.mean[i] - v
-	}
+	subtract(w.vec, q.mean, p.mean)
 	cq.SolveLowerVecTo(w.vec, w.vec)
 	return fault.Result(op, 0.5*(s+linalg.Dot(w.vec, w.vec)))
 }
@@ -91,10 +89,7 @@ func (w *Workspace) difference(p, q *Normal) {
 	n := len(p.mean)
 	w.resid.Resize(n, n)
 	for i := range n {
-		r, sp, sq := w.resid.Row(i), p.cov.Row(i), q.cov.Row(i)
-		for j := range r {
-			r[j] = sp[j] - sq[j]
-		}
+		subtract(w.resid.Row(i), p.cov.Row(i), q.cov.Row(i))
 	}
 }
 

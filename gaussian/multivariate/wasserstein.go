@@ -42,9 +42,7 @@ func (w *Workspace) W2(p, q *Normal) (float64, error) {
 	d := math.Sqrt(cov + mean)
 	if !(mean > 1e-280 && mean < 1e280) {
 		w.vec = f64.Grow(w.vec, len(p.mean))
-		for i, v := range p.mean {
-			w.vec[i] = v - q.mean[i]
-		}
+		subtract(w.vec, p.mean, q.mean)
 		d = math.Hypot(math.Sqrt(cov), linalg.Norm2(w.vec))
 	}
 	return fault.Result(op, d)

@@ -38,6 +38,13 @@ func compare(p, q *Normal) int {
 	return 0
 }
 
+// subtract sets dst to x − y.
+func subtract(dst, x, y []float64) {
+	for i, v := range x {
+		dst[i] = v - y[i]
+	}
+}
+
 func checkPair(op string, p, q *Normal) error {
 	if p == nil || q == nil {
 		return fault.Nil(op, "a Normal")
