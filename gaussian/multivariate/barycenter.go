@@ -78,7 +78,7 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 		}
 	}
 	mean := weightedMean(ps, w)
-	if equalCovs(ps) {
+	if !slices.ContainsFunc(ps[1:], func(p *Normal) bool { return compareCovs(p, ps[0]) != 0 }) {
 		exact.Center, err = finishNormal(op, mean, ps[0].cov)
 		return exact, err
 	}
@@ -94,15 +94,4 @@ func (lim limits) barycenter(ctx context.Context, ps []*Normal, weights []float6
 	}
 	return BarycenterResult{Center: center, Iterations: s.iter, Residual: s.bestResidual,
 		Converged: s.bestResidual <= lim.tol || s.iter == 0, Method: s.method}, nil
-}
-
-func equalCovs(ps []*Normal) bool {
-	for _, p := range ps[1:] {
-		for i := range p.mean {
-			if !slices.Equal(p.cov.Row(i)[:i+1], ps[0].cov.Row(i)[:i+1]) {
-				return false
-			}
-		}
-	}
-	return true
 }

@@ -30,6 +30,10 @@ func compare(p, q *Normal) int {
 	if c := cmp.Or(cmp.Compare(p.trace, q.trace), slices.Compare(p.mean, q.mean)); c != 0 {
 		return c
 	}
+	return compareCovs(p, q)
+}
+
+func compareCovs(p, q *Normal) int {
 	for i := range p.mean {
 		if c := slices.Compare(p.cov.Row(i)[:i+1], q.cov.Row(i)[:i+1]); c != 0 {
 			return c
