@@ -299,10 +299,7 @@ func (c *Conditioner) checkWhite(op string, v *linalg.Dense, cols int) error {
 		return fault.Nil(op, "v")
 	}
 	r, k := v.Dims()
-	if err := fault.Len(op, "rows of v", r, len(c.beta)); err != nil {
-		return err
-	}
-	return fault.Len(op, "columns of v", k, cols)
+	return cmp.Or(fault.Len(op, "rows of v", r, len(c.beta)), fault.Len(op, "columns of v", k, cols))
 }
 
 // clampDiag sets variances that rounding made negative to 0.
