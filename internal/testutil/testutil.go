@@ -111,12 +111,9 @@ func Spectrum(rng *rand.Rand, lambda []float64) []float64 {
 
 // Orthogonal returns a random n×n orthogonal matrix, row-major: Gaussian rows orthonormalised twice by Gram–Schmidt.
 func Orthogonal(rng *rand.Rand, n int) []float64 {
-	q := make([]float64, n*n)
+	q := Normals(rng, n*n)
 	for i := range n {
 		qi := q[i*n : i*n+n]
-		for j := range qi {
-			qi[j] = rng.NormFloat64()
-		}
 		for range 2 {
 			for k := range i {
 				qk := q[k*n : k*n+n]
