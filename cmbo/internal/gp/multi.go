@@ -83,11 +83,7 @@ func (t *likelihoodTask) eval(s *likelihoodScratch, k kernel.Kernel, mean, noise
 	n := len(t.z)
 	t.value = math.NaN()
 	t.pairs.Gram(&s.gram, k)
-	for j := range n {
-		v := noiseVariance
-		if t.known(j) {
-			v = t.noise[j]
-		}
+	for j, v := range Noise(t.noise, n, noiseVariance) {
 		s.gram.Row(j)[j] += v
 	}
 	if s.chol.Factorize(&s.gram) != nil {
@@ -107,7 +103,7 @@ func (t *likelihoodTask) eval(s *likelihoodScratch, k kernel.Kernel, mean, noise
 		for l, b := range s.alpha {
 			r[l] = 0.5 * (r[l] - a*b)
 		}
-		if !t.known(j) {
+		if t.noise == nil || !(t.noise[j] > 0) {
 			free += r[j]
 		}
 		sum += a
@@ -116,5 +112,3 @@ func (t *likelihoodTask) eval(s *likelihoodScratch, k kernel.Kernel, mean, noise
 	t.pairs.GradDot(t.grad[1:last], &s.gram)
 	t.grad[0], t.grad[last] = -sum, noiseVariance*free
 }
-
-func (t *likelihoodTask) known(j int) bool { return t.noise != nil && t.noise[j] > 0 }
