@@ -2,7 +2,6 @@ package baseline
 
 import (
 	"errors"
-	"fmt"
 	"math"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -80,8 +79,4 @@ func unit(raw, z []float64) float64 {
 		return u
 	}
 	return 1
-}
-
-func optionErrorf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
 }

@@ -191,7 +191,7 @@ func (r *hierarchyRun) Score(ctx context.Context, dst []float64, x *linalg.Dense
 		return err
 	}
 	if f == nil {
-		return optionErrorf("a nil acquisition")
+		return gp.OptionErrorf("a nil acquisition")
 	}
 	ms, ss, err := r.moments(ctx, x)
 	if err != nil {

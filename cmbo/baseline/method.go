@@ -89,7 +89,7 @@ func Find(name string) (Method, error) {
 		}
 		known = append(known, m.Name)
 	}
-	return Method{}, optionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
+	return Method{}, gp.OptionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
 }
 
 // A learnFunc makes a model, and fails, as Method.Learn does.

@@ -80,21 +80,15 @@ func WithMinimize() Option {
 // the policy of the runs, whose earlier states some methods scale again.
 func WithYPolicy(p cmbo.YPolicy) Option {
 	return func(c *config) error {
-		if p > cmbo.Copula {
-			return optionErrorf("%s is not a y policy", p)
-		}
 		c.y = p
-		return nil
+		return gp.RefuseUnless(p <= cmbo.Copula, "%s is not a y policy", p)
 	}
 }
 
 // WithParallelism bounds the number of goroutines at n; the default is GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) Option {
 	return func(c *config) error {
-		if n < 1 {
-			return optionErrorf("parallelism %d is below 1", n)
-		}
 		c.workers = n
-		return nil
+		return gp.RefuseUnless(n >= 1, "parallelism %d is below 1", n)
 	}
 }

@@ -68,7 +68,7 @@ func (r *rgpeRun) Score(ctx context.Context, dst []float64, x *linalg.Dense, f a
 func scorePredicted(ctx context.Context, predict func(ctx context.Context, mean, sd []float64, x *linalg.Dense) error,
 	dst []float64, x *linalg.Dense, f acq.Func) error {
 	if f == nil {
-		return optionErrorf("a nil acquisition")
+		return gp.OptionErrorf("a nil acquisition")
 	}
 	sd := make([]float64, len(dst))
 	if err := predict(ctx, dst, sd, x); err != nil {

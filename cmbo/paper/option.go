@@ -40,7 +40,7 @@ func newConfig(opts []Option) (*config, error) {
 		return nil, err
 	}
 	if c.labels != nil && c.variant.Grouping != Clustered {
-		return nil, optionErrorf("WithLabels contradicts %s, which has clusters of its own", c.variant)
+		return nil, gp.OptionErrorf("WithLabels contradicts %s, which has clusters of its own", c.variant)
 	}
 	return c, nil
 }
@@ -65,11 +65,8 @@ func WithMinimize() Option {
 // take the policy of the prior if they are given none.
 func WithYPolicy(p cmbo.YPolicy) Option {
 	return func(c *config) error {
-		if p > cmbo.Copula {
-			return optionErrorf("%s is not a y policy", p)
-		}
 		c.y = p
-		return nil
+		return gp.RefuseUnless(p <= cmbo.Copula, "%s is not a y policy", p)
 	}
 }
 
@@ -77,11 +74,8 @@ func WithYPolicy(p cmbo.YPolicy) Option {
 // GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) Option {
 	return func(c *config) error {
-		if n < 1 {
-			return optionErrorf("parallelism %d is below 1", n)
-		}
 		c.workers = n
-		return nil
+		return gp.RefuseUnless(n >= 1, "parallelism %d is below 1", n)
 	}
 }
 
@@ -97,11 +91,8 @@ func WithProgress(f func(stage string, done, total int)) Option {
 // 50,000 seeded ones beyond. Variants that do not cluster, and [WithLabels], have no use for it.
 func WithClusterRange(lo, hi int) Option {
 	return func(c *config) error {
-		if lo < 1 || hi < lo {
-			return optionErrorf("number of clusters from %d to %d", lo, hi)
-		}
 		c.clusters, c.maxClusters = lo, hi
-		return nil
+		return gp.RefuseUnless(lo >= 1 && hi >= lo, "number of clusters from %d to %d", lo, hi)
 	}
 }
 
@@ -111,18 +102,18 @@ func WithLabels(labels []int) Option {
 	labels = slices.Clone(labels)
 	return func(c *config) error {
 		if len(labels) == 0 {
-			return optionErrorf("no labels")
+			return gp.OptionErrorf("no labels")
 		}
 		n := 0
 		for i, l := range labels {
 			if l < 0 || l >= len(labels) {
-				return optionErrorf("label %d of task %d is outside 0..%d", l, i, len(labels)-1)
+				return gp.OptionErrorf("label %d of task %d is outside 0..%d", l, i, len(labels)-1)
 			}
 			n = max(n, l+1)
 		}
 		for l := range n {
 			if !slices.Contains(labels, l) {
-				return optionErrorf("labels go up to %d but cluster %d is empty", n-1, l)
+				return gp.OptionErrorf("labels go up to %d but cluster %d is empty", n-1, l)
 			}
 		}
 		c.labels = labels
@@ -135,7 +126,7 @@ func WithLabels(labels []int) Option {
 func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 	return func(c *config) error {
 		if k == nil {
-			return optionErrorf("a nil kernel")
+			return gp.OptionErrorf("a nil kernel")
 		}
 		c.fixed, c.fixedNoise = k, noiseVariance
 		return checkNoise(noiseVariance)
@@ -146,16 +137,11 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 // on which barycentres live; the default is 300. A distance to the target's posterior costs O(n³).
 func WithIndexPoints(n int) Option {
 	return func(c *config) error {
-		if c.indexPoints = n; n < 1 {
-			return optionErrorf("an index set of %d points", n)
-		}
-		return nil
+		c.indexPoints = n
+		return gp.RefuseUnless(n >= 1, "an index set of %d points", n)
 	}
 }
 
 func checkNoise(variance float64) error {
-	if !(variance > 0) || math.IsInf(variance, 0) {
-		return optionErrorf("noise variance %g is not positive and finite", variance)
-	}
-	return nil
+	return gp.RefuseUnless(variance > 0 && !math.IsInf(variance, 0), "noise variance %g is not positive and finite", variance)
 }

@@ -49,7 +49,7 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	}
 	labels := c.labels
 	if labels != nil && len(labels) != len(checked) {
-		return nil, optionErrorf("%d labels for %d tasks", len(labels), len(checked))
+		return nil, gp.OptionErrorf("%d labels for %d tasks", len(labels), len(checked))
 	}
 	if c.variant.Grouping != Clustered {
 		labels = make([]int, len(checked)) // together
@@ -159,7 +159,7 @@ func (p *Prior) Report() Report {
 // [cmbo.ErrNumerical], or with ctx.Err(). It takes O(K n I²) time.
 func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
 	if p == nil || p.space == nil {
-		return nil, optionErrorf("a nil or zero Prior; use Learn")
+		return nil, gp.OptionErrorf("a nil or zero Prior; use Learn")
 	}
 	if err := cmp.Or(gp.CheckContext(ctx), s.Defined()); err != nil {
 		return nil, err
@@ -190,8 +190,4 @@ func (p *Prior) Reindex(ctx context.Context, s *cmbo.Space) (*Prior, error) {
 		q.prototypes = append(q.prototypes, prototype{normal, proto.evaluator})
 	}
 	return &q, nil
-}
-
-func optionErrorf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", cmbo.ErrOption, fmt.Sprintf(format, args...))
 }

@@ -35,10 +35,8 @@ func WithNoiseVariance(v float64) RunOption {
 // compare. Not negative; 0 fails where a covariance is singular.
 func WithJeffreysJitter(v float64) RunOption {
 	return func(c *runConfig) error {
-		if c.jitter = v; !(v >= 0) || math.IsInf(v, 0) {
-			return optionErrorf("jitter %g is not a finite number >= 0", v)
-		}
-		return nil
+		c.jitter = v
+		return gp.RefuseUnless(v >= 0 && !math.IsInf(v, 0), "jitter %g is not a finite number >= 0", v)
 	}
 }
 

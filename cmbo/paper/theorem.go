@@ -25,10 +25,10 @@ import (
 func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial int, xi float64,
 	in theorem.Inputs) (*theorem.Bound, error) {
 	if r.prior.config.variant.Prototype != GeometricCenter {
-		return nil, optionErrorf("Theorem 1 is about weighted sums of geometric centres")
+		return nil, gp.OptionErrorf("Theorem 1 is about weighted sums of geometric centres")
 	}
 	if !(xi > 0) || math.IsInf(xi, 0) {
-		return nil, optionErrorf("Theorem 1 is about UCB with a positive multiplier, not %g", xi)
+		return nil, gp.OptionErrorf("Theorem 1 is about UCB with a positive multiplier, not %g", xi)
 	}
 	// To explain a trial the optimiser has its surrogate go back to what was known then.
 	r.step = 0
@@ -37,11 +37,11 @@ func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial in
 	case err != nil:
 		return nil, err
 	case x.Reason != cmbo.ReasonScore:
-		return nil, optionErrorf("trial %d was not chosen by its score: %s", trial, x.Reason)
+		return nil, gp.OptionErrorf("trial %d was not chosen by its score: %s", trial, x.Reason)
 	case r.step != trial:
-		return nil, optionErrorf("trial %d was proposed by another surrogate", trial)
+		return nil, gp.OptionErrorf("trial %d was proposed by another surrogate", trial)
 	case !r.alone:
-		return nil, optionErrorf("trial %d was proposed while others were pending", trial)
+		return nil, gp.OptionErrorf("trial %d was proposed while others were pending", trial)
 	}
 	chosen, err := r.space.Encode(x.Trial.X)
 	if err != nil {
@@ -54,17 +54,17 @@ func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial in
 func validate(in *theorem.Inputs, tasks int) error {
 	switch {
 	case !(in.Norm >= 0) || math.IsInf(in.Norm, 0):
-		return optionErrorf("norm %g is not a finite number >= 0", in.Norm)
+		return gp.OptionErrorf("norm %g is not a finite number >= 0", in.Norm)
 	case !(in.Delta > 0 && in.Delta < 1):
-		return optionErrorf("delta %g is not in (0, 1)", in.Delta)
+		return gp.OptionErrorf("delta %g is not in (0, 1)", in.Delta)
 	case in.Gaps != nil && len(in.Gaps) != tasks:
-		return optionErrorf("%d gaps for %d tasks", len(in.Gaps), tasks)
+		return gp.OptionErrorf("%d gaps for %d tasks", len(in.Gaps), tasks)
 	case (in.Truth == nil) != (in.Optimum == nil):
-		return optionErrorf("Truth and Optimum go together")
+		return gp.OptionErrorf("Truth and Optimum go together")
 	}
 	for i, g := range in.Gaps {
 		if !(g >= 0) || math.IsInf(g, 0) {
-			return optionErrorf("gap %g of task %d is not a finite number >= 0", g, i)
+			return gp.OptionErrorf("gap %g of task %d is not a finite number >= 0", g, i)
 		}
 	}
 	return nil
@@ -134,7 +134,7 @@ func (t *evaluation) truth(u []float64) (float64, error) {
 	row, _ := t.space.Decode(u) // cannot fail: u is the encoding of a point
 	v := t.in.Truth(row)
 	if math.IsNaN(v) || math.IsInf(v, 0) {
-		return 0, optionErrorf("Truth is %g at %v", v, row)
+		return 0, gp.OptionErrorf("Truth is %g at %v", v, row)
 	}
 	return v, nil
 }

@@ -3,6 +3,7 @@ package paper
 import (
 	"fmt"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -84,15 +85,15 @@ func Variants() []Variant {
 func (v Variant) check() error {
 	switch {
 	case v.Grouping > Apart:
-		return optionErrorf("Grouping(%d) is not a way to group tasks", uint8(v.Grouping))
+		return gp.OptionErrorf("Grouping(%d) is not a way to group tasks", uint8(v.Grouping))
 	case v.ClusterDistance > Jeffreys:
-		return optionErrorf("%s is not a distance", v.ClusterDistance)
+		return gp.OptionErrorf("%s is not a distance", v.ClusterDistance)
 	case v.WeightDistance > Jeffreys:
-		return optionErrorf("%s is not a distance", v.WeightDistance)
+		return gp.OptionErrorf("%s is not a distance", v.WeightDistance)
 	case v.Prototype > Barycenter:
-		return optionErrorf("%s is not a kind of prototype", v.Prototype)
+		return gp.OptionErrorf("%s is not a kind of prototype", v.Prototype)
 	case v.Grouping != Clustered && v.ClusterDistance != Wasserstein:
-		return optionErrorf("a distance that clusters contradicts %s, which clusters nothing", v)
+		return gp.OptionErrorf("a distance that clusters contradicts %s, which clusters nothing", v)
 	}
 	return nil
 }

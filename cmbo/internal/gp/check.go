@@ -65,19 +65,29 @@ func checkPoints(x *linalg.Dense, dim int) error {
 	return nil
 }
 
+// OptionErrorf is the error of an option, or of another argument of the caller's, that cannot be.
+func OptionErrorf(format string, args ...any) error {
+	return fmt.Errorf("%w: %s", space.ErrOption, fmt.Sprintf(format, args...))
+}
+
+// RefuseUnless returns nil if ok, else the error of [OptionErrorf].
+func RefuseUnless(ok bool, format string, args ...any) error {
+	if ok {
+		return nil
+	}
+	return OptionErrorf(format, args...)
+}
+
 // CheckContext reports a nil context.
 func CheckContext(ctx context.Context) error {
-	if ctx == nil {
-		return fmt.Errorf("%w: a nil context.Context", space.ErrOption)
-	}
-	return nil
+	return RefuseUnless(ctx != nil, "a nil context.Context")
 }
 
 // Apply applies options, which kind names, to c in their order. It fails as the first of them that does, or if one is nil.
 func Apply[C any, O ~func(C) error](c C, kind string, opts []O) error {
 	for _, o := range opts {
 		if o == nil {
-			return fmt.Errorf("%w: a nil %s", space.ErrOption, kind)
+			return OptionErrorf("a nil %s", kind)
 		}
 		if err := o(c); err != nil {
 			return err
@@ -93,7 +103,7 @@ func CheckCall(ctx context.Context, has bool, dim int, x *linalg.Dense, dst ...[
 		return err
 	}
 	if !has {
-		return fmt.Errorf("%w: the surrogate has not been given data", space.ErrOption)
+		return OptionErrorf("the surrogate has not been given data")
 	}
 	if err := checkPoints(x, dim); err != nil {
 		return err
