@@ -340,16 +340,9 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	var out []Task
 	for i := range tasks {
 		t := &tasks[i]
-		if err := t.checkForm(); err != nil {
+		m, context, err := t.ready(s, fill, &c)
+		if err != nil {
 			return nil, nil, err
-		}
-		context, err := t.Context.Normal()
-		if err != nil {
-			return nil, nil, InTask(err, t.ID)
-		}
-		m, err := newRemap(s, t.recorded(s), fill, &c)
-		if err != nil {
-			return nil, nil, InTask(err, t.ID)
 		}
 		a.Filled, a.Dropped = append(a.Filled, m.filled...), append(a.Dropped, m.dropped...)
 		q := Task{ID: t.ID, Params: s.Params(), Context: context}
@@ -416,19 +409,23 @@ func (t *Task) recorded(s *Space) []Param {
 	return t.Params
 }
 
+// ready validates a task, and returns what turns its rows into rows of the space, and its context as that is stored.
+func (t *Task) ready(s *Space, fill []float64, c *Changes) (m *remap, context Context, err error) {
+	if err := t.checkForm(); err != nil {
+		return nil, nil, err
+	}
+	if context, err = t.Context.Normal(); err == nil {
+		m, err = newRemap(s, t.recorded(s), fill, c)
+	}
+	return m, context, InTask(err, t.ID)
+}
+
 // in returns a valid task whose rows are rows of the space.
 func (t *Task) in(s *Space) (Task, error) {
 	q := *t
-	if err := t.checkForm(); err != nil {
-		return q, err
-	}
-	var err error
-	if q.Context, err = t.Context.Normal(); err != nil {
-		return q, InTask(err, t.ID)
-	}
-	m, err := newRemap(s, t.recorded(s), nil, nil)
+	m, context, err := t.ready(s, nil, nil)
 	if err != nil {
-		return q, InTask(err, t.ID)
+		return q, err
 	}
 	rows := make([][]float64, 0, len(t.X)+len(t.Failed))
 	for k, x := range slices.Concat(t.X, t.Failed) {
@@ -441,7 +438,7 @@ func (t *Task) in(s *Space) (Task, error) {
 		}
 		rows = append(rows, row)
 	}
-	q.X, q.Failed, q.Params = rows[:len(t.X)], rows[len(t.X):], s.params
+	q.X, q.Failed, q.Params, q.Context = rows[:len(t.X)], rows[len(t.X):], s.params, context
 	return q, nil
 }
 
