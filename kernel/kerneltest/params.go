@@ -29,9 +29,7 @@ func (c *checker) params() error {
 	}
 	kept := slices.Clone(other)
 	value := moved.Eval(x, y)
-	for i := range other {
-		other[i] = 0 // WithParams must not have kept it
-	}
+	clear(other) // WithParams must not have kept it
 	near := func(g, w float64) bool { return math.Abs(g-w) <= 8*eps*math.Max(1, math.Abs(w)) }
 	if got := moved.AppendParams(nil); !slices.EqualFunc(got, kept, near) {
 		return fmt.Errorf("WithParams(%v) has parameters %v", kept, got)
