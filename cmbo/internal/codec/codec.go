@@ -221,14 +221,11 @@ func (d *Decoder) Count(size int) int {
 func (d *Decoder) Text() string { return string(d.Raw(d.Count(1))) }
 
 func (d *Decoder) Bool() bool {
-	switch d.Byte() {
-	case 0:
-		return false
-	case 1:
-		return true
+	v := d.Byte()
+	if v > 1 {
+		d.Fail("a bad truth value")
 	}
-	d.Fail("a bad truth value")
-	return false
+	return v == 1
 }
 
 func (d *Decoder) Ints() []int     { return list(d, d.Int) }
