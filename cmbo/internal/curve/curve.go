@@ -114,10 +114,8 @@ func (p *Past) Last() (step int) {
 	if p == nil {
 		return 0
 	}
-	for _, t := range p.tasks {
-		for _, c := range t.curves {
-			step = max(step, c.Steps[len(c.Steps)-1])
-		}
+	for s := range p.steps {
+		step = max(step, s)
 	}
 	return step
 }
