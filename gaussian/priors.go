@@ -42,16 +42,14 @@ func DefaultPriors(dim int) Priors {
 }
 
 func (p LogNormal) check(op, what string) error {
-	if !fault.Finite(p.Mean) {
+	switch {
+	case !fault.Finite(p.Mean):
 		return fault.Scalar(op, "mean of the prior of "+what, p.Mean, ErrNotFinite)
-	}
-	if !(p.SD > 0) {
+	case !(p.SD > 0):
 		return fault.Scalar(op, "standard deviation of the prior of "+what, p.SD, ErrArgument)
-	}
-	if !(p.Min > 0) {
+	case !(p.Min > 0):
 		return fault.Scalar(op, "lower bound of "+what, p.Min, ErrArgument)
-	}
-	if !(p.Max >= p.Min) || !fault.Finite(p.Max) {
+	case !(p.Max >= p.Min) || !fault.Finite(p.Max):
 		return fault.Scalar(op, "upper bound of "+what, p.Max, ErrArgument)
 	}
 	return nil
