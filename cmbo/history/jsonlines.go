@@ -201,13 +201,12 @@ func (d *lineDecoder) cell(raw []byte) string {
 }
 
 func (d *lineDecoder) id(raw []byte) (string, *RowError) {
-	if raw == nil {
-		if d.needTask {
-			return "", rowErrorf(cmbo.ErrTask, "missing")
-		}
+	switch {
+	case raw == nil && d.needTask:
+		return "", rowErrorf(cmbo.ErrTask, "missing")
+	case raw == nil:
 		return d.taskID, nil
-	}
-	if !utf8.Valid(raw) { // decoded, tasks of different names might share one
+	case !utf8.Valid(raw): // decoded, tasks of different names might share one
 		return "", checkID(string(raw))
 	}
 	id, ok := jsonString(raw)
