@@ -13,9 +13,7 @@ func Log(x float64) float64 {
 
 // LogAddExp returns log(eᵃ + eᵇ), of which either may be −Inf.
 func LogAddExp(a, b float64) float64 {
-	if a < b {
-		a, b = b, a
-	}
+	a, b = max(a, b), min(a, b)
 	if math.IsInf(a, -1) {
 		return a
 	}
