@@ -204,6 +204,7 @@ func (o *scamlObjective) eval(theta, grad []float64) float64 {
 		return math.NaN()
 	}
 	shared := math.Exp(theta[last])
+	noise := gp.Noise(o.noise, n, shared)
 	copy(o.resid, o.z)
 	clear(o.sum)
 	for i, w := range theta[:k] {
@@ -216,11 +217,7 @@ func (o *scamlObjective) eval(theta, grad []float64) float64 {
 		for j, v := range o.sum[i*(i+1)/2 : (i+1)*(i+2)/2] {
 			row[j] += v
 		}
-		if o.noise[i] > 0 {
-			row[i] += o.noise[i]
-		} else {
-			row[i] += shared
-		}
+		row[i] += noise[i]
 	}
 	if o.chol.Factorize(&o.gram) != nil {
 		return math.NaN()
