@@ -56,7 +56,8 @@ func (r Recommendation) String() string {
 }
 
 // Recommend returns the point to use in the end: of the evaluated points whose mean outputs hold all limits, the one
-// of the best predicted mean. The point of the best value would, under noise, be the luckiest one.
+// of the best predicted mean. The point of the best value would, under noise, be the luckiest one. Where outputs are noisy,
+// only those count that hold the limits without the noise with a probability of .9, or else the likeliest one.
 //
 // Without [WithNoise] a share p of the noise variance may be a deviation of the point's own, which the model cannot
 // follow: one half on a list of candidates, elsewhere what the deviations of values next to each other say, which are
@@ -68,24 +69,20 @@ func (o *Optimizer) Recommend(ctx context.Context) (Recommendation, error) {
 	return withModel(ctx, o, func() (Recommendation, error) {
 		present := o.draft()
 		r := Recommendation{Mean: math.NaN(), SD: math.NaN(), Quantiles: unknown.quantiles(), space: o.space, lognormal: o.config.sense().Log}
-		values := present.pointsHolding()
-		if len(values) == 0 {
-			return r, nil
-		}
-		at := make([]int, len(values))
-		for i, v := range values {
-			at[i] = v[0]
+		values, err := present.surelyHolding(ctx, present.pointsHolding())
+		if len(values) == 0 || err != nil {
+			return r, err
 		}
 		d, scale := present.data(false)
 		if err := o.fit(ctx, d); err != nil {
 			return r, err
 		}
-		point := func(i int) []float64 { return slices.Clone(present.h.Observations[at[i]].X) }
+		point := func(i int) []float64 { return slices.Clone(present.h.Observations[values[i][0]].X) }
 		r.X, r.Values = point(0), len(values[0])
 		if !present.hasScale(d) {
 			return r, nil
 		}
-		mean, sd, err := o.model.believed(ctx, points.Pick(present.h.Encoded(present.h.Observations), at))
+		mean, sd, err := o.model.believed(ctx, present.encodedOf(values))
 		if err != nil {
 			return r, err
 		}
@@ -128,6 +125,55 @@ func (o *draft) pointsHolding() (values [][]int) {
 		}
 		return !holds
 	})
+}
+
+// encodedOf returns the points of observations in the unit cube.
+func (o *draft) encodedOf(values [][]int) *linalg.Dense {
+	at := make([]int, len(values))
+	for i, v := range values {
+		at[i] = v[0]
+	}
+	return points.Pick(o.h.Encoded(o.h.Observations), at)
+}
+
+const (
+	surely     = 0.9  // how likely noisy outputs have to hold their limits at the point recommended
+	exactNoise = 1e-5 // noise variance, in scaled units, up to which an output is not noisy
+)
+
+// surelyHolding returns those of points, by their observations, that hold the limits of noisy outputs without the noise as surely
+// as that, else the likeliest: of many next to a limit the best are those whose errors are luckiest.
+func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, error) {
+	logs := make([]float64, len(values))
+	for _, r := range o.requirements {
+		m, ok := r.(*outputModel)
+		if !ok || len(values) == 0 {
+			continue
+		}
+		f, ok, err := m.fit(ctx, o, false)
+		if err != nil {
+			return nil, err
+		}
+		if _, told := o.h.EncodedOutput(m.output.Name); !ok || m.past == nil && len(told) < 5 || !(m.model.noise() > exactNoise) {
+			continue
+		}
+		mean, sd, err := m.model.believed(ctx, o.encodedOf(values))
+		if err != nil {
+			return nil, err
+		}
+		lo, hi := m.output.Limits()
+		for i, s := range sd {
+			s = max(s, math.SmallestNonzeroFloat64)
+			logs[i] += special.NormLogInterval((f.to(lo)-mean[i])/s, (f.to(hi)-mean[i])/s)
+		}
+	}
+	var likely [][]int
+	for i, v := range values {
+		if logs[i] >= min(math.Log(surely), slices.Max(logs)) {
+			likely = append(likely, v)
+		}
+	}
+	return likely, nil
 }
 
 // withOwn returns the means of points with what each has of its own, and the variance left of that: a model takes for
