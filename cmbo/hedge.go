@@ -3,6 +3,7 @@ package cmbo
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -25,6 +26,9 @@ func (o *draft) judge() judge {
 	when, past := o.settings.Hedge.Trusted, as[*hierarchicalRun](o.model)
 	if o.config.acquisition != EI() || o.config.surrogate != nil { // improvement has to be what is asked for
 		return byModel
+	}
+	if o.untoldWithin() {
+		return byDistance
 	}
 	trusted := false
 	switch {
@@ -53,6 +57,19 @@ func (o *draft) judge() judge {
 		return withoutPast
 	}
 	return byDistance
+}
+
+// untoldWithin reports whether an output of which no past task tells had one value in all evaluations, beyond its limits, as a
+// flag and a time-out have: nothing says where it holds them, and improvement leads wherever the objective is best.
+func (o *draft) untoldWithin() bool {
+	return slices.ContainsFunc(o.requirements, func(r requirement) bool {
+		m, ok := r.(*outputModel)
+		if !ok || m.past != nil {
+			return false
+		}
+		_, raw := o.h.EncodedOutput(m.output.Name)
+		return len(raw) > 0 && !distinct(raw) && m.output.Beyond(raw[0]) > 0
+	})
 }
 
 // tied reports whether proposals since the one of the best value have brought that value so
