@@ -99,8 +99,7 @@ func (m consulted) checks() runlog.Checks {
 	return c
 }
 
-// state returns what the surrogate wants back of the proposal. Whatever is logged must
-// pass the checks of a log that is read.
+// state returns what the surrogate wants back of the proposal. Whatever is logged must pass the checks of a log that is read.
 func (m consulted) state(ctx context.Context) ([]float64, error) {
 	k, ok := m.Surrogate.(StateKeeper)
 	if !ok {

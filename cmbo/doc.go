@@ -15,13 +15,12 @@
 // # Grammar
 //
 // A [Space] says what may be proposed: [Float] and [Int], linear or logarithmic, with or without a step, [Ordinal],
-// [Categorical], [Bool], or a struct's tags ([SpaceOf]), optionally restricted to a list of candidates. A point is a
-// row of float64, one entry a parameter. A [Task] is a history: points and measured values, further outputs by name,
-// and points that failed; [space.Space.Adopt] converts tasks that were recorded with other parameters. [Learn] turns
-// tasks into a [Prior], which is expensive, immutable and shared. [New] makes an [Optimizer], which is cheap, holds
-// one run, and works without a prior as well. Ask opens a [Trial]; Tell answers it, with the [Outputs] that
-// [WithOutput] declares; [Optimizer.Report] advises when to stop an evaluation under way. All of an Optimizer's
-// methods may be called from any goroutine.
+// [Categorical], [Bool], or a struct's tags ([SpaceOf]), optionally restricted to a list of candidates. A point is a row of
+// float64, one entry a parameter. A [Task] is a history: points and measured values, further outputs by name, and points that
+// failed; [space.Space.Adopt] converts tasks that were recorded with other parameters. [Learn] turns tasks into a [Prior],
+// which is expensive, immutable and shared. [New] makes an [Optimizer], which is cheap, holds one run, and works without a
+// prior as well. Ask opens a [Trial]; Tell answers it, with the [Outputs] that [WithOutput] declares; [Optimizer.Report]
+// advises when to stop an evaluation under way. All of an Optimizer's methods may be called from any goroutine.
 //
 // Larger values are better unless [WithMinimize] is given. Rows and values are copied when they are passed in; the
 // caller owns what is returned.

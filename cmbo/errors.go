@@ -56,8 +56,7 @@ var (
 	ErrLimit = codec.ErrLimit
 	// ErrPanic: code that the caller gave, such as a journal, a surrogate or a kernel, panicked. See [*PanicError].
 	ErrPanic = errors.New("cmbo: panic in the caller's code")
-	// ErrInternal: cmbo itself panicked, a mistake in the library that is worth a report
-	// with the stack of the [*PanicError].
+	// ErrInternal: cmbo itself panicked, a mistake in the library that is worth a report with the stack of the [*PanicError].
 	ErrInternal = errors.New("cmbo: panic in the library")
 	// ErrVersion: stored data has a format that this release does not read, or integers that an int of
 	// this build does not hold.
@@ -84,8 +83,7 @@ func (e *PanicError) Error() string {
 	return fmt.Sprintf("%v: %v", e.kind, e.Value)
 }
 
-// Unwrap returns [ErrPanic], if the library had called code of the caller, or
-// [ErrInternal], and the value if it is an error.
+// Unwrap returns [ErrPanic], if the library had called code of the caller, or [ErrInternal], and the value if it is an error.
 func (e *PanicError) Unwrap() []error {
 	if err, ok := e.Value.(error); ok {
 		return []error{e.kind, err}
@@ -133,16 +131,11 @@ func guard(do func() error) error {
 	return err
 }
 
-func optionErrorf(format string, args ...any) error {
-	return fmt.Errorf("%w: %s", ErrOption, fmt.Sprintf(format, args...))
-}
+func optionErrorf(format string, args ...any) error { return gp.OptionErrorf(format, args...) }
 
 // refuseUnless returns nil if ok, else the error of optionErrorf.
 func refuseUnless(ok bool, format string, args ...any) error {
-	if ok {
-		return nil
-	}
-	return optionErrorf(format, args...)
+	return gp.RefuseUnless(ok, format, args...)
 }
 
 func checkWriter(w io.Writer) error { return refuseUnless(w != nil, "a nil io.Writer") }

@@ -463,12 +463,11 @@ func (k *keptTasks) tasks() []Task {
 	return out
 }
 
-// LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass of a [Learner]; each
-// call gives all tasks, in any order: the order does not change the prior by a bit. An error that read yields ends
-// it, as does the first task that [Learner.Add] refuses by itself. Tasks of one ID, and others that exclude each other,
-// are found at the end of the first pass among those of the sample, which fail with [ErrTask] whatever the order, and
-// not beside them. Tasks are added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks
-// with values, in five for more.
+// LearnFrom is [Learn] for tasks that need not fit in memory. It calls read once for each pass of a [Learner]; each call
+// gives all tasks, in any order: the order does not change the prior by a bit. An error that read yields ends it, as does the
+// first task that [Learner.Add] refuses by itself. Tasks of one ID, and others that exclude each other, are found at the end
+// of the first pass among those of the sample, which fail with [ErrTask] whatever the order, and not beside them. Tasks are
+// added on as many goroutines as [WithParallelism] allows, in one pass for up to 1,000 tasks with values, in five for more.
 func LearnFrom(ctx context.Context, space *Space, read func() iter.Seq2[Task, error], opts ...LearnOption) (*Prior, error) {
 	return called(ctx, refuseUnless(read != nil, "a nil function to read tasks"), func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

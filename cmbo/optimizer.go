@@ -397,13 +397,12 @@ func (o *Optimizer) Best() (best Observation, ok bool) {
 	return best, false
 }
 
-// Predict returns the mean and the standard deviation that the model gives the noise-free objective at a point, in
-// the user's units, from the data told so far. Before the first value the hierarchical prior takes the offset and the
-// scale from the past tasks; other models know no scale before two different values, and take values to have unit
-// variance. Where the model sees logarithms ([WithPositiveValues], [LearnReport]) mean and sd are those of a lognormal
-// distribution: see [Optimizer.Quantiles].
-// It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical], and with the context's error while it
-// waits for a call that holds the model, such as [Optimizer.AskN], or fits it.
+// Predict returns the mean and the standard deviation that the model gives the noise-free objective at a point, in the user's
+// units, from the data told so far. Before the first value the hierarchical prior takes the offset and the scale from the
+// past tasks; other models know no scale before two different values, and take values to have unit variance. Where the model
+// sees logarithms ([WithPositiveValues], [LearnReport]) mean and sd are those of a lognormal distribution: see
+// [Optimizer.Quantiles]. It fails with [ErrDimension], [ErrValue], [ErrOutOfSpace] or [ErrNumerical], and with the context's
+// error while it waits for a call that holds the model, such as [Optimizer.AskN], or fits it.
 //
 // The hierarchical prior's 90 % intervals hold about 90 % of the values that a run asks for. Elsewhere replays of
 // past tasks and how low their values are set how much wider and lower they reach: they hold 83 to 98 % of other rows

@@ -18,11 +18,10 @@ import (
 
 // An Outlook says what more evaluations may bring, in the user's units: advice on when to stop.
 type Outlook struct {
-	// Next is a cautious estimate of the gain of the next evaluation: Expected times the share of earlier expected gains
-	// that came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0
-	// if none of the last four was better than the best told before, under noise the luckiest, and NaN before any value
-	// could be. It exceeded what was left in 4 to 8 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v
-	// -skewed 20.
+	// Next is a cautious estimate of the gain of the next evaluation: Expected times the share of earlier expected gains that
+	// came true (its lower limit of 99 %, at most 1), of the last four values or, if less, of the last ten. It is 0 if none
+	// of the last four was better than the best told before, under noise the luckiest, and NaN before any value could be. It
+	// exceeded what was left in 4 to 8 % of the runs of go test ./cmbo -run TestForecastsOfSkewedCosts -v -skewed 20.
 	Next float64
 	// Expected is the largest expected improvement, among the candidates that are left and within the budget, over the
 	// best value told, or what takes its place [WithNoise]. The actual gain is mostly smaller. Stop once an evaluation

@@ -184,10 +184,9 @@ func otherParams(prior, run *Space) error {
 	return e
 }
 
-// Tasks returns the tasks that the prior keeps: their points, with the parameters, and outputs to rounding, and their
-// values as they were told. Tasks of failures alone come last, without their descriptors ([Task.Context]), of which a
-// prior makes no use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds
-// a task without that.
+// Tasks returns the tasks that the prior keeps: their points, with the parameters, and outputs to rounding, and their values
+// as they were told. Tasks of failures alone come last, without their descriptors ([Task.Context]), of which a prior makes no
+// use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds a task without that.
 func (p *Prior) Tasks() []Task {
 	if p.made() != nil {
 		return nil

@@ -52,8 +52,7 @@ type Criterion interface {
 // A Mixture is a [Surrogate] that weighs hypotheses on the new task, those of past tasks among them.
 // [Optimizer.Transfer] reports them, with a verdict if one of them is no transfer; [Check] asks which tasks mislead.
 type Mixture interface {
-	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up
-	// to 1. The slice is the caller's.
+	// Hypotheses returns the hypotheses with their masses after the latest Fit, which add up to 1. The slice is the caller's.
 	Hypotheses() []Hypothesis
 	// PriorMean returns what past tasks together expect at the points of Data.X before their values, in any unit; nil
 	// for nothing. The verdict goes by it where the past ranks points as their values do: see [TransferUnclear].

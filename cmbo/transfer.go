@@ -161,8 +161,7 @@ func (t Transfer) Mass(l Level) (mass, reversed float64) {
 	return mass, reversed
 }
 
-// upright returns the mass of the hypotheses that take something over, right way up,
-// and that of those that hold upside down.
+// upright returns the mass of the hypotheses that take something over, right way up, and that of those that hold upside down.
 func (t Transfer) upright() (mass, reversed float64) {
 	for l := range Level(len(levelNames)) {
 		if l != LevelNone {

@@ -67,8 +67,7 @@ func fitsNoise(c *config) error { c.method, c.noiseFit = "EM-EGP-noisefit", true
 // EM, by the share of the oracle approximating shrinkage estimator.
 func shrinksByOAS(c *config) error { c.method, c.oas = "EM-EGP-OAS", true; return nil }
 
-// oas returns the share of the oracle approximating shrinkage estimator for a sample
-// covariance S of t draws in p dimensions,
+// oas returns the share of the oracle approximating shrinkage estimator for a sample covariance S of t draws in p dimensions,
 //
 //	ρ = ((1 − 2/p)·tr S² + tr² S)/((t + 1 − 2/p)·(tr S² − tr² S/p)),
 //

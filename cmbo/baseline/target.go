@@ -15,9 +15,8 @@ var learnPlainGP = alone(config{method: "GP", either: true}, func(dim int, seed 
 	return newTarget(dim, seed, c)
 })
 
-// target is the Gaussian process of a run's own data: cmbo's plain one, of which other methods
-// use the parts. It follows from the data alone: the fit that serves n observations is the one
-// to the first gp.RefitCount(n) of them, scaled by themselves.
+// target is the Gaussian process of a run's own data: cmbo's plain one, of which other methods use the parts. It follows from
+// the data alone: the fit that serves n observations is the one to the first gp.RefitCount(n) of them, scaled by themselves.
 type target struct {
 	conditioned
 	y cmbo.YPolicy

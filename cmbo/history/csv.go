@@ -22,9 +22,8 @@ import (
 type CSV struct {
 	// Space declares the parameters. Required.
 	Space *cmbo.Space
-	// Value, Task and Noise name the columns of the measured value, of the task's ID and of the noise
-	// variance: "value", "task" and "noise_variance" if empty. The latter two must be there if they
-	// are named here; "-" says that there is none.
+	// Value, Task and Noise name the columns of the measured value, of the task's ID and of the noise variance: "value",
+	// "task" and "noise_variance" if empty. The latter two must be there if they are named here; "-" says that there is none.
 	Value, Task, Noise string
 	// TaskID is the ID of the one task of a file without a column for it, "task" if empty.
 	TaskID string

@@ -43,8 +43,7 @@ type Mapping struct {
 	// Parse replaces the text of the cells of parameters and numbers before it is read; an error makes
 	// the row a bad one. In JSON lines it is given the text of strings and the JSON of other values.
 	Parse func(column, text string) (string, error)
-	// DecimalComma reads 0,5 as a half in the cells of numbers. Points are an
-	// error then, and so are separators of thousands.
+	// DecimalComma reads 0,5 as a half in the cells of numbers. Points are an error then, and so are separators of thousands.
 	DecimalComma bool
 }
 

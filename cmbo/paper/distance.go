@@ -57,8 +57,7 @@ func (r *Surrogate) compare(ctx context.Context) error {
 	return wrap(err, "distance of the posterior on the index set to a prototype")
 }
 
-// toWasserstein sets dst to the distances of the posterior in s to the normals and
-// returns the jitter that its factor needed.
+// toWasserstein sets dst to the distances of the posterior in s to the normals and returns the jitter that its factor needed.
 func (s *stepScratch) toWasserstein(ctx context.Context, workers int, dst []float64,
 	normals []*multivariate.Normal) (float64, error) {
 	post, jitter, err := jitteredNormal(&s.chol, s.mean, &s.cov)

@@ -263,8 +263,7 @@ func (t *evaluation) eta(ctx context.Context, b *theorem.Bound) error {
 	return nil
 }
 
-// addEta adds task i's part: ζ_i·μ̃_i where f is known, else ζ_i·B·sd_i, which
-// bounds |μ̃_i − f| for exact observations of f.
+// addEta adds task i's part: ζ_i·μ̃_i where f is known, else ζ_i·B·sd_i, which bounds |μ̃_i − f| for exact observations of f.
 func (t *evaluation) addEta(ctx context.Context, eta []float64, i int, x *linalg.Dense) error {
 	s, tmp := t.prior.sources[i], make([]float64, len(eta))
 	zeta, _ := t.shares(i)

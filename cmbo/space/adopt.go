@@ -274,8 +274,7 @@ type Adoption struct {
 	Rows int
 	// Snapped counts those of Rows that lay between the steps of a parameter.
 	Snapped int
-	// Outside tells of each row that was left out: its task, row, parameter and value. A task that
-	// lost all rows is left out.
+	// Outside tells of each row that was left out: its task, row, parameter and value. A task that lost all rows is left out.
 	Outside []*DataError
 	// Filled and Dropped name the parameters, each once and sorted, that tasks took from the
 	// defaults, and that the space does not have.

@@ -52,8 +52,7 @@ func (p Param) Describe() Description {
 	return Description{p.name, p.kind, p.lo, p.hi, p.step, p.choices, p.values}
 }
 
-// Param returns the parameter of the parts d. It fails where no constructor makes such a
-// parameter; [New] validates the rest.
+// Param returns the parameter of the parts d. It fails where no constructor makes such a parameter; [New] validates the rest.
 func (d Description) Param() (Param, error) {
 	p := d.made()
 	switch {

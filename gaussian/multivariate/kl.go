@@ -17,8 +17,7 @@ import (
 // n·ε·cond(S_q) at any distance. If a covariance is singular it is +Inf with an error wrapping
 // [gaussian.ErrNotPositiveDefinite]. It takes O(n³) time and only reads p and q.
 //
-// S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math.
-// Statist. 22 (1951) 79–86; the paper, section 2.1.
+// S. Kullback and R. A. Leibler, On information and sufficiency, Ann. Math. Statist. 22 (1951) 79–86; the paper, section 2.1.
 func (w *Workspace) KL(p, q *Normal) (float64, error) {
 	const op = "KL"
 	if err := checkPair(op, p, q); err != nil {

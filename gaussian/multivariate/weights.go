@@ -41,8 +41,7 @@ func weightedMean(ps []*Normal, w []float64) []float64 {
 	return mean
 }
 
-// activeMembers validates a weighted family of Normals and returns the members of
-// positive weight with weights that sum to 1.
+// activeMembers validates a weighted family of Normals and returns the members of positive weight with weights that sum to 1.
 func activeMembers(op string, ps []*Normal, weights []float64) ([]*Normal, []float64, error) {
 	if len(ps) == 0 {
 		return nil, nil, fault.Nil(op, "the list of members")

@@ -8,8 +8,7 @@ package f64
 // last products of a loop's body before its last sums, and a 4×2 tile spills one there.
 const stripRows = 6
 
-// strip adds alpha·A·Bᵀ to C for six rows of A, of length k, and n of B; the
-// entry of C for rows i and j is c[i·crs + j·ccs].
+// strip adds alpha·A·Bᵀ to C for six rows of A, of length k, and n of B; the entry of C for rows i and j is c[i·crs + j·ccs].
 func strip(n, k int, alpha float64, a []float64, lda int, b []float64, ldb int, c []float64, crs, ccs int) {
 	a0 := a[:k]
 	a1 := a[lda:][:len(a0)]

@@ -17,8 +17,7 @@ import (
 	"testing"
 )
 
-// RNG returns a generator seeded by the name of the test, so that a test sees
-// the same numbers whichever tests run beside it.
+// RNG returns a generator seeded by the name of the test, so that a test sees the same numbers whichever tests run beside it.
 func RNG(tb testing.TB) *rand.Rand {
 	h := fnv.New64a()
 	h.Write([]byte(tb.Name()))

@@ -8,10 +8,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg/internal/products"
 )
 
-// reflector makes the Householder reflector H = I − tau·v·vᵀ that maps x to beta·e_k, with v_k = 1,
-// and overwrites x with v. It returns beta = ∓‖x‖ and tau, between 1 and 2, or tau = 0, which
-// leaves nothing of v, and beta = x_k if all other entries of x are zero. The matrix is taken to be
-// scaled to entries of about 1: entries whose norm is below 2⁻⁹⁰⁰ count as zero.
+// reflector makes the Householder reflector H = I − tau·v·vᵀ that maps x to beta·e_k, with v_k = 1, and overwrites x with v.
+// It returns beta = ∓‖x‖ and tau, between 1 and 2, or tau = 0, which leaves nothing of v, and beta = x_k if all other entries
+// of x are zero. The matrix is taken to be scaled to entries of about 1: entries whose norm is below 2⁻⁹⁰⁰ count as zero.
 //
 // G. H. Golub and C. F. Van Loan, Matrix Computations, 4th ed., section 5.1.
 func reflector(x []float64, k int) (beta, tau float64) {

@@ -23,10 +23,9 @@ import (
 //	t_0 = s, q_i = a_i² + t_i, t_{i+1} = s + b_i²·t_i/q_i
 //	ρ_{n−1} = s + a_{n−1}², p_{i+1} = b_i² + ρ_{i+1}, ρ_i = s + a_i²·ρ_{i+1}/p_{i+1}
 //
-// they are λ_i = −a_i·b_i/q_i, μ_i = −a_i·b_i/p_{i+1}, X_ii = 1/(t_i + ρ_i − s). Every sum is one
-// of positive terms: t_i − s and ρ_i − s are kept, not subtracted. So each entry of each X has a
-// small relative error, and so have the sums formed here, whose terms have one sign: the condition
-// of B does not enter. Only entries so small that no norm shows them are left out.
+// they are λ_i = −a_i·b_i/q_i, μ_i = −a_i·b_i/p_{i+1}, X_ii = 1/(t_i + ρ_i − s). Every sum is one of positive terms: t_i − s
+// and ρ_i − s are kept, not subtracted. So each entry of each X has a small relative error, and so have the sums formed here,
+// whose terms have one sign: the condition of B does not enter. Only entries so small that no norm shows them are left out.
 //
 // A sum over the poles of entries far from the diagonal is a matrix product: with an anchor k between i and j, X_ij =
 // (X_ik/X_kk)·X_kj. That makes the work n²·N multiplications and additions for N poles, at the speed of a product.

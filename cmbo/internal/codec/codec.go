@@ -78,8 +78,7 @@ func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (s
 	return sum, err
 }
 
-// Open returns the payload of what Seal wrote. what names it in errors, and
-// again is what to do about one of another version.
+// Open returns the payload of what Seal wrote. what names it in errors, and again is what to do about one of another version.
 func Open(b []byte, what, magic string, version byte, again string) (payload []byte, err error) {
 	head := len(magic) + 1
 	if len(b) < head+sha256.Size || string(b[:len(magic)]) != magic {

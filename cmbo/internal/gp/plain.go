@@ -150,8 +150,7 @@ func (g *Plain) Predict(ctx context.Context, mean, sd []float64, x *linalg.Dense
 // Student's t with n−1 degrees of freedom, times √(n/(n−1)), to half a percent. Fewer than three count as three.
 func (g *Plain) Widening() float64 { return 1 + 1.42/(float64(max(g.process.Data().Len(), 3))-1.8) }
 
-// Seeing returns what brings values to where Predict predicts them, and the logarithm of the steepest slope back: see
-// [View].
+// Seeing returns what brings values to where Predict predicts them, and the logarithm of the steepest slope back: see [View].
 func (g *Plain) Seeing() (low scaling.Low, steepest float64) { return g.view.low, g.view.steepest }
 
 // NoiseVariance returns the noise variance in use, of values near the best.

@@ -144,9 +144,8 @@ func baseObjective(ctx context.Context, o *gp.MultiTask, pull []normalPrior) fun
 	}
 }
 
-// box returns bounds and priors of the parameters as the search sees them: the
-// mean, the kernel's log-parameters, the logarithm of the noise variance. The kernel is simple if its
-// parameters are a variance and lengths.
+// box returns bounds and priors of the parameters as the search sees them: the mean, the kernel's log-parameters, the
+// logarithm of the noise variance. The kernel is simple if its parameters are a variance and lengths.
 func (s *Settings) box() (lo, hi []float64, pull []normalPrior, simple bool) {
 	logs := func(r [2]float64) (lo, hi float64) { return math.Log(r[0]), math.Log(r[1]) }
 	params := s.Kernels[0].AppendParams(nil)

@@ -84,9 +84,7 @@ type Settings struct {
 	MaxParts     int     // of a hypothesis's scales of one sign in expected improvement
 
 	// Values.
-	// Logs is by how much a value the log-likelihood of the past's logarithms has to be larger for models to see them, 0 for never:
-	// chosen on families, see EVIDENCE.md.
-	Logs     float64
+	Logs     float64 // log-likelihood a value by which the past's logarithms have to be likelier to be seen, 0 for never: see EVIDENCE.md
 	Compress bool    // differences between low values of past tasks, and of a run: see scaling.CompressLow
 	Apart    bool    // without a list, the width of a run that has converged is that of values apart: see scaling.CompressLow
 	OwnUnit  float64 // see Model.lowOf: with 1, intervals hold fewer rows that a run does not ask for (TestPredictCoverage)

@@ -212,8 +212,7 @@ func (h *Log) Shown(trial int) space.Curve {
 	return c
 }
 
-// Parts returns that, and which of the trials that were stopped it goes on with: not one after whose beginning it began
-// anew.
+// Parts returns that, and which of the trials that were stopped it goes on with: not one after whose beginning it began anew.
 func (h *Log) Parts(trial int) (c space.Curve, stopped []int) {
 	c = h.Trials[trial-1].Curve
 	for k := h.Trials[trial-1].Resumes; k > 0; k = h.Trials[k-1].Resumes {

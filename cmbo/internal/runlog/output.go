@@ -131,9 +131,8 @@ func Hold(outputs []Output, values map[string]float64) bool {
 // Feasible reports whether observation i is known to hold all limits.
 func (h *Log) Feasible(i int) bool { return Hold(h.outputs, h.Observations[i].Outputs) }
 
-// Nearest returns the index of the observation that is the least beyond the limits, in
-// deviations of each output's values summed over the outputs, of equals the one of the
-// best value and then the first; -1 if all lack an output that has a limit.
+// Nearest returns the index of the observation that is the least beyond the limits, in deviations of each output's values
+// summed over the outputs, of equals the one of the best value and then the first; -1 if all lack an output that has a limit.
 func (h *Log) Nearest(minimize bool) int {
 	n := len(h.Observations)
 	beyond := make([]float64, n)

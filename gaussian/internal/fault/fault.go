@@ -1,5 +1,4 @@
-// Package fault holds the errors of package gaussian and the packages below it, and the
-// checks of arguments that return them.
+// Package fault holds the errors of package gaussian and the packages below it, and the checks of arguments that return them.
 package fault
 
 import (
