@@ -154,6 +154,7 @@ func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, err
 		if err != nil {
 			return nil, err
 		}
+		// Fewer than five values of its own show no noise.
 		if _, told := o.h.EncodedOutput(m.output.Name); !ok || m.past == nil && len(told) < 5 || !(m.model.noise() > exactNoise) {
 			continue
 		}
