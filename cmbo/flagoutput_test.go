@@ -47,3 +47,20 @@ func TestOutputAlikeBeyondItsLimit(t *testing.T) {
 		require.LessOrEqual(t, without, 1, name)
 	}
 }
+
+// TestOutputAlikeWithinItsLimit: an output of one value that holds its limit leaves the model in charge.
+func TestOutputAlikeWithinItsLimit(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for _, valid := range []float64{0.5, 1} { // the limit itself, and beyond doubt
+		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("valid", cmbo.AtLeast(0.5)))
+		n := 0.0
+		for range 4 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.Equal(t, byModel, judgeOf(t, o, trial.ID))
+			n--
+			require.NoError(t, o.Tell(trial.ID, n, cmbo.Outputs{"valid": valid}))
+		}
+	}
+}

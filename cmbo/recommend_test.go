@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -507,4 +508,72 @@ func TestRecommendOfDistantValues(t *testing.T) {
 	r, err := o.Recommend(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []float64{1}, r.X)
+}
+
+// Points count that hold the limits of noisy outputs without the noise, with a probability of .9 together, else the likeliest:
+// by the product of the tails of what the models believe, in the outputs' units. Of exact outputs, and of few values of the
+// run's own, all points count that hold the limits as they were measured.
+func TestSurelyHolding(t *testing.T) {
+	space, err := UnitCube(1)
+	require.NoError(t, err)
+	const atMost, atLeast = 1.5, 0.6
+	for _, c := range []struct {
+		name           string
+		n              int
+		noise, limit   float64
+		all, uncertain bool
+	}{
+		{"noisy", 16, 0.15, atMost, false, false}, {"uncertain", 16, 0.15, 0.95, false, true}, {"exact", 16, 0, atMost, true, false},
+		{"few", 4, 0.15, atMost, true, false}, {"five", 5, 0.15, atMost, false, false},
+	} {
+		o, err := New(space, WithOutput("size", AtMost(c.limit)), WithOutput("weight", AtLeast(atLeast)))
+		require.NoError(t, err)
+		sign := 1.0
+		for i := range c.n {
+			x := float64(i) / float64(c.n-1)
+			noise := c.noise * sign * (0.5 + float64(i*i%7)/7)
+			sign = -sign
+			require.NoError(t, o.Observe([]float64{x}, x, Outputs{"size": 2*x + noise, "weight": math.Sqrt(x) + noise/3}))
+		}
+		present := o.draft()
+		values := present.pointsHolding()
+		got, err := present.surelyHolding(t.Context(), values)
+		require.NoError(t, err)
+		if c.all {
+			require.Equal(t, values, got, c.name)
+			continue
+		}
+		p, most := make([]float64, len(values)), 0.0
+		for i := range p {
+			p[i] = 1
+			for _, r := range present.requirements {
+				m, ok := r.(*outputModel)
+				if !ok {
+					continue
+				}
+				f, ok, err := m.fit(t.Context(), present, false)
+				require.NoError(t, err)
+				require.True(t, ok)
+				require.Greater(t, m.model.noise(), 1e-5)
+				mean, sd, err := m.model.believed(t.Context(), present.encodedOf(values[i:i+1]))
+				require.NoError(t, err)
+				to := func(v float64) float64 { return (f.to(v) - mean[0]) / sd[0] }
+				if m.output.Name == "size" {
+					p[i] *= special.NormCDF(to(c.limit))
+				} else {
+					p[i] *= special.NormCDF(-to(atLeast))
+				}
+			}
+			most = max(most, p[i])
+		}
+		var want [][]int
+		for i, v := range values {
+			if p[i] >= min(0.9, most) {
+				want = append(want, v)
+			}
+		}
+		require.Equal(t, want, got, "%s: %v", c.name, p)
+		require.Less(t, len(want), len(values), c.name)
+		require.Equal(t, c.uncertain, most < 0.9, c.name)
+	}
 }

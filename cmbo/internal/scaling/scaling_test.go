@@ -126,6 +126,8 @@ func TestSense(t *testing.T) {
 			require.Equal(t, Orient(want, s.Minimize), got[i])
 			require.Equal(t, variance, variances[i])
 		}
+		_, variances = s.Apply(y[:1], noise[:1])
+		require.Equal(t, map[bool]float64{false: 0.5, true: 0.125}[s.Log], variances[0])
 		_, variances = s.Apply(y, nil)
 		require.Empty(t, variances)
 	}

@@ -84,4 +84,34 @@ func TestLogUnit(t *testing.T) {
 		squares[i] *= -1 // large ones are good
 	}
 	assert.NotZero(t, LogUnit(0.3, squares))
+
+	// The tail is the mean cube of all standardised logarithms.
+	var refused, taken int
+	for shift := range 60 {
+		var pair [][]float64
+		var skewness float64
+		for k := range 2 {
+			logs := make([]float64, 10)
+			for i := range logs {
+				logs[i] = float64(i) + float64(k)
+			}
+			logs[9] += float64(shift) / 20
+			s := Fit(ZScore, logs)
+			for _, z := range s.Z {
+				skewness += z * z * z / 20
+			}
+			for i, l := range logs {
+				logs[i] = math.Exp(l)
+			}
+			pair = append(pair, logs)
+		}
+		if skewness > 0.3 {
+			refused++
+			assert.Zero(t, LogUnit(0.3, pair...), "%g", skewness)
+		} else {
+			taken++
+			assert.NotZero(t, LogUnit(0.3, pair...), "%g", skewness)
+		}
+	}
+	assert.Greater(t, min(refused, taken), 10)
 }
