@@ -36,3 +36,21 @@ func TestRecommendWithinNoisyLimit(t *testing.T) {
 	}
 	require.LessOrEqual(t, beyond, 3)
 }
+
+// TestRecommendOfNoisyOutputsChangesNothing: a run proposes the same whether it is asked for a recommendation or not.
+func TestRecommendOfNoisyOutputsChangesNothing(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	r := rng.Stream(1, t.Name())
+	asked, other := newOptimizer(t, space, cmbo.WithOutput("size", cmbo.AtMost(1.5))), newOptimizer(t, space, cmbo.WithOutput("size", cmbo.AtMost(1.5)))
+	for range 14 {
+		a, b := askSame(t, asked, other)
+		_, err := asked.Recommend(ctx) // with a trial open
+		require.NoError(t, err)
+		size := cmbo.Outputs{"size": 2*a.X[0] + a.X[1] + 0.1*r.NormFloat64()}
+		require.NoError(t, asked.Tell(a.ID, a.X[0], size))
+		require.NoError(t, other.Tell(b.ID, b.X[0], size))
+		_, err = asked.Recommend(ctx)
+		require.NoError(t, err)
+	}
+}

@@ -532,6 +532,7 @@ func TestNewRejects(t *testing.T) {
 		"negative beta": {space, []cmbo.Option{cmbo.WithAcquisition(cmbo.UCB(-1))}, cmbo.ErrOption},
 		"noise":         {space, []cmbo.Option{cmbo.WithNoiseVariance(0)}, cmbo.ErrOption},
 		"NaN noise":     {space, []cmbo.Option{cmbo.WithNoiseVariance(math.NaN())}, cmbo.ErrOption},
+		"huge noise":    {space, []cmbo.Option{cmbo.WithNoiseVariance(1e151)}, cmbo.ErrOption},
 		"initial":       {space, []cmbo.Option{cmbo.WithInitial(-1)}, cmbo.ErrOption},
 		"policy":        {space, []cmbo.Option{cmbo.WithYPolicy(9)}, cmbo.ErrOption},
 		"counts":        {space, []cmbo.Option{cmbo.WithCandidateCounts(0, 0)}, cmbo.ErrOption},

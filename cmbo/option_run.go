@@ -1,9 +1,8 @@
 package cmbo
 
 import (
-	"math"
-
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
 // WithPrior gives the optimiser what was learned from past tasks. From the third value on the hierarchical prior
@@ -53,7 +52,7 @@ func WithAcquisition(f acq.Func) Option {
 	}}
 }
 
-// WithNoiseVariance gives the variance of the target's measurement errors, positive, in scaled units: of values after
+// WithNoiseVariance gives the variance of the target's measurement errors, up to 1e150, in scaled units: of values after
 // the y policy, for the hierarchical prior of the past tasks' scaled values. Variances given with single observations
 // win. By default a run with a prior takes [Prior.NoiseVariance]; beside a noisy past, no transfer may have less.
 // Where points are measured again and their values show it, the run takes up to a thousand times as much, at most the
@@ -61,7 +60,7 @@ func WithAcquisition(f acq.Func) Option {
 func WithNoiseVariance(v float64) Option {
 	return option{id: optNoiseVariance, run: func(c *runConfig) error {
 		c.noise = v
-		return refuseUnless(v > 0 && !math.IsInf(v, 0), "noise variance %g is not positive and finite", v)
+		return refuseUnless(v > 0 && points.Admitted(v), "noise variance %g is not above 0 and at most %g", v, points.MaxValue)
 	}}
 }
 
