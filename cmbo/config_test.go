@@ -100,8 +100,6 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 		"mark":  "for RestoreJournal alone",
 		"costs": "follows from prior and outputs",
 
-		"logUnit": "the prior's",
-
 		"newPrior": "for Restore and RestoreJournal alone",
 	}
 	kinds := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[runConfig]()), func(f reflect.StructField) bool { return f.Anonymous })

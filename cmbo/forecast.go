@@ -195,9 +195,7 @@ func (o *draft) expect(ctx context.Context, m consulted, d Data, scale scaling.V
 func (o *draft) hasScale(d Data) bool { return o.config.y == RawValues || distinct(d.Raw) }
 
 // distinct reports whether there are two different values, by more than rounding.
-func distinct(y []float64) bool {
-	return len(y) > 0 && scaling.Apart(slices.Min(y), slices.Max(y))
-}
+func distinct(y []float64) bool { return len(y) > 0 && scaling.Apart(slices.Min(y), slices.Max(y)) }
 
 func calibrationOf(fs []Forecast) Calibration {
 	c := Calibration{Forecasts: slices.Clone(fs), Coverage: math.NaN(), LogScore: math.NaN()}

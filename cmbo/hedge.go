@@ -3,7 +3,6 @@ package cmbo
 import (
 	"math"
 	"math/rand/v2"
-	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -62,14 +61,14 @@ func (o *draft) judge() judge {
 // untoldWithin reports whether an output of which no past task tells had one value in all evaluations, beyond its limits, as a
 // flag and a time-out have: nothing says where it holds them, and improvement leads wherever the objective is best.
 func (o *draft) untoldWithin() bool {
-	return slices.ContainsFunc(o.requirements, func(r requirement) bool {
-		m, ok := r.(*outputModel)
-		if !ok || m.past != nil {
-			return false
+	for _, r := range o.requirements {
+		if m, ok := r.(*outputModel); ok {
+			if _, raw := o.h.EncodedOutput(m.output.Name); len(raw) > 0 && m.unscaled(raw) && m.output.Beyond(raw[0]) > 0 {
+				return true
+			}
 		}
-		_, raw := o.h.EncodedOutput(m.output.Name)
-		return len(raw) > 0 && !distinct(raw) && m.output.Beyond(raw[0]) > 0
-	})
+	}
+	return false
 }
 
 // tied reports whether proposals since the one of the best value have brought that value so

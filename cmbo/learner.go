@@ -48,7 +48,7 @@ type Learner struct {
 // sums are what a later pass works with.
 type sums struct {
 	mean, sd float64 // the common scale of the values
-	logUnit  float64 // with which models see their logarithms: see sharedConfig
+	logUnit  float64 // with which models see their logarithms: see learnConfig
 	of       *hierarchy.Pass
 	tally    *hierarchy.Tally
 }

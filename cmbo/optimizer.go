@@ -92,7 +92,7 @@ func (c *runConfig) fill() error {
 		if c.positive && !p.config.positive {
 			return fmt.Errorf("%w: it was learned without WithPositiveValues, from values rather than their logarithms", ErrPriorMismatch)
 		}
-		c.minimize, c.positive, c.logUnit = p.config.minimize, p.config.positive, p.config.logUnit
+		c.minimize, c.positive = p.config.minimize, p.config.positive
 		if err := p.fill(c); err != nil {
 			return err
 		}

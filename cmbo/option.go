@@ -70,8 +70,7 @@ const (
 type sharedConfig struct {
 	seed        uint64
 	minimize    bool
-	positive    bool    // all values are said to be, and models see logarithms
-	logUnit     float64 // with which they do as Learn found them likelier, 0 if not: see scaling.Warp
+	positive    bool // all values are said to be, and models see logarithms
 	y           YPolicy
 	parallelism int
 	kernel      kernel.Kernel // a template, nil for the default; for runs without a prior
@@ -80,6 +79,7 @@ type sharedConfig struct {
 // learnConfig is what Learn works with; newLearnConfig holds the defaults.
 type learnConfig struct {
 	sharedConfig
+	logUnit     float64 // with which models see logarithms as Learn found them likelier, 0 if not: see scaling.Warp
 	indexPoints int
 	ablations   []string // changes of the default's settings, none of which is stored
 }

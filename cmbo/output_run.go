@@ -122,11 +122,14 @@ func (m *outputModel) ownWarp(y []float64) scaling.Warp {
 	return scaling.ChooseWarp(0, y)
 }
 
+// unscaled reports whether values have no scale, which the past tells if it knows the output.
+func (m *outputModel) unscaled(raw []float64) bool { return m.past == nil && !distinct(raw) }
+
 // fit tells the model the values of a draft's log, with or without the pending points; ok is
-// false as long as they have no scale, which the past tells if it knows the output.
+// false as long as they have no scale.
 func (m *outputModel) fit(ctx context.Context, o *draft, pending bool) (f outputFit, ok bool, err error) {
 	x, raw := o.h.EncodedOutput(m.output.Name)
-	if m.past == nil && !distinct(raw) {
+	if m.unscaled(raw) {
 		return f, false, nil
 	}
 	if m.model.Surrogate == nil {

@@ -21,8 +21,16 @@ func WithPositiveValues() SharedOption {
 	return shared("WithPositiveValues", func(c *sharedConfig) error { c.positive = true; return nil })
 }
 
-func (c *sharedConfig) sense() scaling.Sense {
+func (c *learnConfig) sense() scaling.Sense {
 	return scaling.Sense{Minimize: c.minimize, Log: c.positive || c.logUnit != 0, Unit: c.logUnit}
+}
+
+// sense is the prior's, whose direction and promise are the run's.
+func (c *runConfig) sense() scaling.Sense {
+	if c.prior != nil {
+		return c.prior.config.sense()
+	}
+	return scaling.Sense{Minimize: c.minimize, Log: c.positive}
 }
 
 // checkPositive reports a value that is not positive where all are said to be.

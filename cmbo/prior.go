@@ -92,10 +92,9 @@ type LearnReport struct {
 	// Smooth reports whether the tasks are learned from as smooth functions, by a Matérn-5/2 kernel and not by Matérn-3/2. In
 	// a space without a list of candidates, and without [WithKernel], it is the likelier one.
 	Smooth bool
-	// Logarithms reports whether models see logarithms though nobody gave [WithPositiveValues], with which it is false: all
-	// values of the tasks are above 0, or all below, the tasks have no curves, and of normal distributions, one a task, the
-	// log-likelihood of their logarithms is the larger by more than .6 nats a value, without a tail towards good ones. It
-	// needs the y policy [ZScore].
+	// Logarithms reports whether models see logarithms without [WithPositiveValues]: with [ZScore], where values are all above
+	// 0, or all below, without curves, and logarithms have the larger log-likelihood of normal distributions, one a task, by
+	// more than .6 nats a value, and no tail towards good ones.
 	Logarithms bool
 }
 

@@ -136,18 +136,19 @@ func (o *draft) encodedOf(values [][]int) *linalg.Dense {
 	return points.Pick(o.h.Encoded(o.h.Observations), at)
 }
 
-const (
-	surely     = 0.9  // how likely noisy outputs have to hold their limits at the point recommended
-	exactNoise = 1e-5 // noise variance, in scaled units, up to which an output is not noisy
-)
+const surely = 0.9      // how likely noisy outputs have to hold their limits at the point recommended
+const exactNoise = 1e-5 // noise variance, in scaled units, up to which an output is not noisy
 
 // surelyHolding returns those of points, by their observations, that hold the limits of noisy outputs without the noise as surely
 // as that, else the likeliest: of many next to a limit the best are those whose errors are luckiest.
 func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, error) {
+	if len(values) == 0 {
+		return nil, nil
+	}
 	logs := make([]float64, len(values))
 	for _, r := range o.requirements {
 		m, ok := r.(*outputModel)
-		if !ok || len(values) == 0 {
+		if !ok {
 			continue
 		}
 		f, ok, err := m.fit(ctx, o, false)
@@ -169,8 +170,9 @@ func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, err
 		}
 	}
 	var likely [][]int
+	least := min(math.Log(surely), slices.Max(logs))
 	for i, v := range values {
-		if logs[i] >= min(math.Log(surely), slices.Max(logs)) {
+		if logs[i] >= least {
 			likely = append(likely, v)
 		}
 	}

@@ -297,7 +297,6 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		if digest, err = c.prior.Digest(); err != nil {
 			return nil, err
 		}
-		c.logUnit = c.prior.config.logUnit
 	}
 	if given.newPrior && s.Prior != "" {
 		if p := c.prior.config; p.minimize != c.minimize || p.positive != c.positive {

@@ -119,8 +119,7 @@ func TestCompressLow(t *testing.T) {
 	assert.InDelta(t, 4-nearWidths+nearWidths*math.Log(nearWidths), low[5], 1e-15)
 }
 
-// A small error of a value becomes as much smaller as the slope there, so that a noise
-// variance does by its square.
+// A small error of a value becomes as much smaller as the slope there, so that a noise variance does by its square.
 func TestCompressLowNoise(t *testing.T) {
 	y := []float64{9, 8, 6.5, 5, 3, 2, 1, -4, 3}
 	noise := []float64{1, 1, 1, 1, 0, 4, 1, 1, 1}

@@ -222,10 +222,12 @@ func (s Sense) Told(v float64) float64 {
 	case !s.Log:
 		return v
 	case s.Unit != 0:
-		return max(-math.MaxFloat64, min(w.Invert(v-shift), math.MaxFloat64))
+		return bounded(w.Invert(v - shift))
 	}
-	return min(max(math.Exp(v), math.SmallestNonzeroFloat64), math.MaxFloat64)
+	return bounded(max(math.Exp(v), math.SmallestNonzeroFloat64))
 }
+
+func bounded(v float64) float64 { return max(-math.MaxFloat64, min(v, math.MaxFloat64)) }
 
 // Slope returns by how much a value grows with its logarithm.
 func (s Sense) Slope(v float64) float64 { return math.Hypot(v, s.Unit) }
@@ -237,9 +239,9 @@ func (s Sense) Moments(mean, sd float64) (float64, float64) {
 	}
 	if s.Unit == 0 {
 		value := s.Told(mean + sd*sd/2)
-		return value, min(value*math.Sqrt(math.Expm1(sd*sd)), math.MaxFloat64)
+		return value, bounded(value * math.Sqrt(math.Expm1(sd*sd)))
 	}
-	half := min(math.Exp(sd*sd/2), math.MaxFloat64) // sinh(N(m, v)) has the mean sinh(m) exp(v/2)
-	value := max(-math.MaxFloat64, min(s.Told(mean)*half, math.MaxFloat64))
-	return value, min(math.Sqrt(math.Expm1(sd*sd))*math.Hypot(value, s.Unit*math.Hypot(half, 1)/math.Sqrt2), math.MaxFloat64)
+	half := bounded(math.Exp(sd * sd / 2)) // sinh(N(m, v)) has the mean sinh(m) exp(v/2)
+	value := bounded(s.Told(mean) * half)
+	return value, bounded(math.Sqrt(math.Expm1(sd*sd)) * math.Hypot(value, s.Unit*math.Hypot(half, 1)/math.Sqrt2))
 }

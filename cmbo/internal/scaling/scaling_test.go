@@ -63,8 +63,7 @@ func TestScaleCopula(t *testing.T) {
 		require.InDelta(t, -u.Z[6-i], u.Z[i], 1e-14)
 	}
 	require.Equal(t, []float64{0}, Fit(Copula, []float64{3}).Z)
-	// For a thousand values the extreme quantile 1/2000 is clipped at
-	// 1/(4 n^(1/4) sqrt(pi ln n)) = 0.00954...
+	// For a thousand values the extreme quantile 1/2000 is clipped at 1/(4 n^(1/4) sqrt(pi ln n)) = 0.00954...
 	var many []float64
 	for i := range 1000 {
 		many = append(many, float64(i))

@@ -3,6 +3,8 @@ package scaling
 import (
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // A Warp is an increasing map of values to the scale on which a model with a normal error suits them better: the
@@ -28,14 +30,9 @@ func ChooseWarp(margin float64, tasks ...[]float64) Warp {
 		if least = min(least, slices.Min(y)); !(least >= minWarped) {
 			return Warp{}
 		}
-		logs := make([]float64, len(y))
-		var sum float64
-		for i, v := range y {
-			logs[i] = math.Log(v)
-			sum += logs[i]
-		}
+		logs, _ := Sense{Log: true}.Apply(y, nil)
 		if slices.Min(y) < slices.Max(y) && slices.Min(logs) < slices.Max(logs) {
-			gain += float64(len(y))*(math.Log(Fit(ZScore, y).Scale/Fit(ZScore, logs).Scale)-margin) - sum
+			gain += float64(len(y))*(math.Log(Fit(ZScore, y).Scale/Fit(ZScore, logs).Scale)-margin) - stat.Sum(logs)
 		}
 	}
 	if gain > 0 {
@@ -52,14 +49,11 @@ const goodTail = 0.3
 // tasks' least sizes, where ChooseWarp warps sizes, the values being of one sign, and their logarithms have no tail towards
 // good values. Below it sizes are told apart as they are, which keeps those of values that tend to 0 smooth.
 func LogUnit(margin float64, tasks ...[]float64) float64 {
-	sizes, negative, cubes, n := make([][]float64, len(tasks)), tasks[0][0] < 0, 0.0, 0
-	least := make([]float64, len(tasks))
+	sizes, least := make([][]float64, len(tasks)), make([]float64, len(tasks))
+	negative, cubes, n := tasks[0][0] < 0, 0.0, 0
 	for i, y := range tasks {
-		var logs []float64
-		for _, v := range y {
-			size := Orient(v, negative)
-			sizes[i], logs = append(sizes[i], size), append(logs, Orient(math.Log(size), negative))
-		}
+		sizes[i], _ = Sense{Minimize: negative}.Apply(y, nil)
+		logs, _ := Sense{Minimize: negative, Log: true}.Apply(sizes[i], nil)
 		for _, z := range Fit(ZScore, logs).Z {
 			cubes, n = cubes+z*z*z, n+1
 		}
