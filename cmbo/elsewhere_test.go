@@ -2,13 +2,11 @@ package cmbo_test
 
 import (
 	"flag"
-	"fmt"
 	"math"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
@@ -27,19 +25,8 @@ var (
 func elsewhere(tb testing.TB, family string, seed uint64) *pastProblem {
 	r := rng.Stream(seed, "TestBestElsewhere"+family)
 	dim := 2 + r.IntN(2)
-	params := []cmbo.Param{cmbo.Categorical("choice", "a", "b", "c", "d")}
-	for j := range dim {
-		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
-	}
-	space, err := cmbo.NewSpace(params...)
-	require.NoError(tb, err)
-	random := func(lo, hi float64) []float64 {
-		c := make([]float64, dim)
-		for j := range c {
-			c[j] = lo + (hi-lo)*r.Float64()
-		}
-		return c
-	}
+	space := numbersAndChoice(tb, dim, "a", "b", "c", "d")
+	random := func(lo, hi float64) []float64 { return between(r, dim, lo, hi) }
 	common, other, best := random(0.2, 0.8), random(0.1, 0.9), r.IntN(4)
 	distance := func(x, c []float64) (one, two float64) {
 		for j, v := range c {
@@ -77,15 +64,7 @@ func elsewhere(tb testing.TB, family string, seed uint64) *pastProblem {
 		}
 	}
 	target, h := function(true), &pastProblem{space: space, rows: seed}
-	for i := range 5 {
-		f, t := function(false), cmbo.Task{ID: fmt.Sprint(i)}
-		t.X, err = space.Sample(25, r.Uint64())
-		require.NoError(tb, err)
-		for _, x := range t.X {
-			t.Y = append(t.Y, f(x))
-		}
-		h.tasks = append(h.tasks, t)
-	}
+	h.tasks = pastOfFunctions(tb, space, r, func() func(x []float64) float64 { return function(false) })
 	if family == "fails there" {
 		h.fails = func(x []float64) bool { one, _ := distance(x, common); return one <= 0.15*float64(dim) }
 	}

@@ -21,25 +21,14 @@ var (
 	skewedOther    = flag.String("skewed-costs-other", "no-logarithms", "what it compares the default with: a change of it, or none for no past")
 )
 
-// skewedCosts returns a space of two to four numbers and a choice, five past tasks of 25 values, and the target, less its least
-// value at many random points: waits near capacity, products of powers of distances, exponentials of waves, and tries until one
-// succeeds.
-func skewedCosts(tb testing.TB, family string, seed uint64) (*cmbo.Space, []cmbo.Task, func(x []float64) float64, float64) {
+// skewedCosts returns a problem of two to four numbers and a choice, with five past tasks of 25 values, of costs times −1, and the
+// least cost of the target at many random points: waits near capacity, products of powers of distances, exponentials of waves, and
+// tries until one succeeds.
+func skewedCosts(tb testing.TB, family string, seed uint64) (*pastProblem, float64) {
 	r := rng.Stream(seed, "TestSkewedCosts"+family)
 	dim := 2 + r.IntN(3)
-	params := []cmbo.Param{cmbo.Categorical("choice", "a", "b", "c")}
-	for j := range dim {
-		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
-	}
-	space, err := cmbo.NewSpace(params...)
-	require.NoError(tb, err)
-	random := func(lo, hi float64) []float64 {
-		c := make([]float64, dim)
-		for j := range c {
-			c[j] = lo + (hi-lo)*r.Float64()
-		}
-		return c
-	}
+	h := &pastProblem{space: numbersAndChoice(tb, dim, "a", "b", "c"), rows: seed}
+	random := func(lo, hi float64) []float64 { return between(r, dim, lo, hi) }
 	common, power, phase, best := random(0.2, 0.8), random(0.5, 2), random(0, 6), r.IntN(3)
 	function := func() func(x []float64) float64 {
 		c, unit := make([]float64, dim), math.Exp(0.7*r.NormFloat64())
@@ -65,57 +54,33 @@ func skewedCosts(tb testing.TB, family string, seed uint64) (*cmbo.Space, []cmbo
 			if int(x[0]) != best {
 				y *= other
 			}
-			return y
+			return -y
 		}
 	}
-	target := function()
-	var tasks []cmbo.Task
-	for i := range 5 {
-		f, t := function(), cmbo.Task{ID: fmt.Sprint(i)}
-		t.X, err = space.Sample(25, r.Uint64())
-		require.NoError(tb, err)
-		for _, x := range t.X {
-			t.Y = append(t.Y, f(x))
-		}
-		tasks = append(tasks, t)
-	}
-	at, err := space.Sample(20000, seed)
+	h.target = function()
+	h.tasks = pastOfFunctions(tb, h.space, r, function)
+	at, err := h.space.Sample(20000, seed)
 	require.NoError(tb, err)
 	least := math.Inf(1)
 	for _, x := range at {
-		least = min(least, target(x))
+		least = min(least, -h.target(x))
 	}
-	return space, tasks, target, least
+	return h, least
 }
 
-// TestSkewedCosts: where values of the past are above 0 and skewed, nobody having said so, a run ends nearer to the least one
+// TestSkewedCosts: where values of the past have one sign and are skewed, nobody having said so, a run ends nearer to the least cost
 // for seeing their logarithms.
 func TestSkewedCosts(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
 	logs := 0
 	all := compared(t, "", []string{"waits", "powers", "waves", "tries"}, *skewedProblems, 1e-3, func(family string, seed uint64) (regrets [2]float64) {
-		space, tasks, target, least := skewedCosts(t, family, seed)
-		prior := learn(t, space, tasks, cmbo.WithMinimize())
-		if prior.Report().Logarithms {
+		h, least := skewedCosts(t, family, seed)
+		if learn(t, h.space, h.tasks).Report().Logarithms {
 			logs++
 		}
-		arms := [2][]cmbo.Option{{cmbo.WithPrior(prior)}, {cmbo.WithMinimize()}}
-		if *skewedOther != "none" {
-			arms[1] = []cmbo.Option{cmbo.WithPrior(learn(t, space, tasks, cmbo.WithMinimize(), cmbo.WithAblation(*skewedOther)))}
-		}
-		for arm, opts := range arms {
-			o, found := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed))...), math.Inf(1)
-			for range *skewedBudget {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
-				y := target(trial.X)
-				found = min(found, y)
-				require.NoError(t, o.Tell(trial.ID, y))
-			}
-			regrets[arm] = max(found/least-1, 0)
-		}
-		return regrets
+		regrets = h.beside(t, *skewedOther, seed, *skewedBudget)
+		return [2]float64{max(regrets[0]/least-1, 0), max(regrets[1]/least-1, 0)}
 	})
 	t.Logf("%d of %d pasts are seen by their logarithms", logs, len(all))
 	if *skewedOther == "no-logarithms" && *skewedBudget == 15 {
@@ -127,8 +92,9 @@ func TestSkewedCosts(t *testing.T) {
 // all the same, and mirrored values are followed alike; values that are not skewed, of both signs, 0, with curves, or scaled by
 // the caller's choice are seen as they are.
 func TestLogarithmsByLikelihood(t *testing.T) {
-	space, tasks, target, _ := skewedCosts(t, "tries", 3)
-	minimize := cmbo.WithMinimize()
+	h, _ := skewedCosts(t, "tries", 3)
+	space, minimize, target := h.space, cmbo.WithMinimize(), func(x []float64) float64 { return -h.target(x) }
+	tasks := mapped(h.tasks, func(y float64) float64 { return -y })
 	p, promised := learn(t, space, tasks, minimize), learn(t, space, tasks, minimize, cmbo.WithPositiveValues())
 	require.True(t, p.Report().Logarithms)
 	require.Contains(t, p.Report().String(), "logarithms")
@@ -145,8 +111,7 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 		require.False(t, other.Report().Logarithms, name)
 	}
 
-	negative := mapped(tasks, func(y float64) float64 { return -y }) // the mirror image, to be maximised
-	mirrored := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, negative)))
+	mirrored := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, h.tasks))) // to be maximised
 	o := newOptimizer(t, space, cmbo.WithPrior(p))
 	for range 6 {
 		a, b := askSame(t, o, mirrored)
@@ -233,8 +198,9 @@ func withCurve(t cmbo.Task) []cmbo.Task {
 
 // TestLogarithmsOfManyTasks: those of a sample decide, and a learner and its shards keep what they decided.
 func TestLogarithmsOfManyTasks(t *testing.T) {
-	space, tasks, _, _ := skewedCosts(t, "tries", 3)
-	all, err := cmbo.NewLearner(space, cmbo.WithMinimize())
+	h, _ := skewedCosts(t, "tries", 3)
+	space, tasks := h.space, h.tasks
+	all, err := cmbo.NewLearner(space)
 	require.NoError(t, err)
 	pass := func(l *cmbo.Learner) {
 		for i := range 5 {
@@ -263,7 +229,7 @@ func TestLogarithmsOfManyTasks(t *testing.T) {
 	for i := range tasks {
 		tasks[i].ID = fmt.Sprint("copy", i)
 	}
-	q := learn(t, space, tasks, cmbo.WithMinimize())
+	q := learn(t, space, tasks)
 	at, err := space.Sample(20, 5)
 	require.NoError(t, err)
 	o, want := newOptimizer(t, space, cmbo.WithPrior(p)), newOptimizer(t, space, cmbo.WithPrior(q))

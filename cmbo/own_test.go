@@ -201,6 +201,41 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 	return -best
 }
 
+// numbersAndChoice returns a space of a choice and dim numbers between 0 and 1.
+func numbersAndChoice(tb testing.TB, dim int, choices ...string) *cmbo.Space {
+	params := []cmbo.Param{cmbo.Categorical("choice", choices...)}
+	for j := range dim {
+		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
+	}
+	space, err := cmbo.NewSpace(params...)
+	require.NoError(tb, err)
+	return space
+}
+
+// between returns n random numbers.
+func between(r *rand.Rand, n int, lo, hi float64) []float64 {
+	c := make([]float64, n)
+	for j := range c {
+		c[j] = lo + (hi-lo)*r.Float64()
+	}
+	return c
+}
+
+// pastOfFunctions returns five tasks of 25 random rows, each of a function of its own.
+func pastOfFunctions(tb testing.TB, space *cmbo.Space, r *rand.Rand, function func() func(x []float64) float64) (tasks []cmbo.Task) {
+	for i := range 5 {
+		f, t := function(), cmbo.Task{ID: fmt.Sprint(i)}
+		var err error
+		t.X, err = space.Sample(25, r.Uint64())
+		require.NoError(tb, err)
+		for _, x := range t.X {
+			t.Y = append(t.Y, f(x))
+		}
+		tasks = append(tasks, t)
+	}
+	return tasks
+}
+
 // compared returns the decimal logarithms of where the first of two runs on each problem of families ends, over where the second
 // does, both at floor or more, and logs the ratios by family, with a label before.
 func compared(
