@@ -160,11 +160,9 @@ type scamlObjective struct {
 	z, noise []float64
 	prior    []gaussian.LogNormal // of the kernel's parameters and the noise
 
-	pairs        *kernel.Pairs
-	gram         linalg.Sym
-	chol         linalg.Cholesky
-	sum          []float64 // packed as taskMoments.cov
-	resid, alpha []float64
+	pairs *kernel.Pairs
+	sum   []float64 // packed as taskMoments.cov
+	gp.Marginal
 }
 
 // maxWeight bounds the weights, far out in the tail of their prior.
@@ -180,7 +178,7 @@ func newScamlObjective(template kernel.Kernel, tasks []taskMoments, x *linalg.De
 	o := &scamlObjective{
 		template: template, tasks: tasks, z: z, noise: noise,
 		prior: append(append(variance, lengths...), p.Noise),
-		sum:   make([]float64, n*(n+1)/2), resid: make([]float64, n), alpha: make([]float64, n),
+		sum:   make([]float64, n*(n+1)/2),
 	}
 	if n > 0 {
 		o.pairs = kernel.NewPairs(x)
@@ -199,55 +197,46 @@ func (o *scamlObjective) params(theta []float64) (scamlParams, error) {
 // eval returns the objective and its gradient; the value is NaN where the covariance is not definite.
 func (o *scamlObjective) eval(theta, grad []float64) float64 {
 	n, k, last := len(o.z), len(o.tasks), len(theta)-1
-	kt, err := o.template.WithParams(theta[k:last])
+	p, err := o.params(theta)
 	if err != nil {
 		return math.NaN()
 	}
-	shared := math.Exp(theta[last])
-	noise := gp.Noise(o.noise, n, shared)
-	copy(o.resid, o.z)
+	o.Resid = append(o.Resid[:0], o.z...)
 	clear(o.sum)
-	for i, w := range theta[:k] {
-		linalg.Axpy(o.resid, -w, o.tasks[i].mean[:n])
+	for i, w := range p.w {
+		linalg.Axpy(o.Resid, -w, o.tasks[i].mean[:n])
 		linalg.Axpy(o.sum, w*w, o.tasks[i].cov[:len(o.sum)])
 	}
-	o.pairs.Gram(&o.gram, kt)
-	for i := range n {
-		row := o.gram.Row(i)
+	o.pairs.Gram(&o.Gram, p.h.Kernel)
+	for i, noise := range p.h.Noise(o.noise) {
+		row := o.Gram.Row(i)
 		for j, v := range o.sum[i*(i+1)/2 : (i+1)*(i+2)/2] {
 			row[j] += v
 		}
-		row[i] += noise[i]
+		row[i] += noise
 	}
-	if o.chol.Factorize(&o.gram) != nil {
-		return math.NaN()
+	v := o.Eval()
+	if math.IsNaN(v) {
+		return v
 	}
-	o.chol.SolveVecTo(o.alpha, o.resid)
-	v := 0.5 * (linalg.Dot(o.resid, o.alpha) + o.chol.LogDet() + float64(n)*math.Log(2*math.Pi))
-
-	// ½·(A⁻¹ − α·αᵀ), whose product with ∂A/∂θ is the derivative: packed, with the
-	// entries below the diagonal counted twice, and as a matrix.
-	o.chol.InverseTo(&o.gram)
 	grad[last] = 0
-	for i, a := range o.alpha {
-		row, at := o.gram.Row(i), o.sum[i*(i+1)/2:]
-		for j, b := range o.alpha {
-			row[j] = 0.5 * (row[j] - a*b)
-			if j < i {
-				at[j] = 2 * row[j]
-			}
+	// The derivative by the covariance, packed, has the entries below the diagonal counted twice.
+	for i := range n {
+		row, at := o.Gram.Row(i), o.sum[i*(i+1)/2:]
+		for j, b := range row[:i] {
+			at[j] = 2 * b
 		}
 		at[i] = row[i]
 		if !(o.noise[i] > 0) {
-			grad[last] += shared * row[i]
+			grad[last] += p.h.NoiseVariance * row[i]
 		}
 	}
-	for i, w := range theta[:k] {
+	for i, w := range p.w {
 		t := &o.tasks[i]
-		grad[i] = 2*w*linalg.Dot(o.sum, t.cov[:len(o.sum)]) - linalg.Dot(o.alpha, t.mean[:n]) + 1
+		grad[i] = 2*w*linalg.Dot(o.sum, t.cov[:len(o.sum)]) - linalg.Dot(o.Alpha, t.mean[:n]) + 1
 		v += w
 	}
-	o.pairs.GradDot(grad[k:last], &o.gram)
+	o.pairs.GradDot(grad[k:last], &o.Gram)
 	for i, p := range o.prior {
 		u := (theta[k+i] - p.Mean) / p.SD
 		v += 0.5 * u * u

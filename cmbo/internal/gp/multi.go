@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/internal/parallel"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -19,7 +20,7 @@ type MultiTask struct {
 	share    float64
 	workers  int
 	tasks    []likelihoodTask
-	scratch  []likelihoodScratch
+	scratch  []Marginal
 	err      error // of the first evaluation that failed
 }
 
@@ -30,11 +31,31 @@ type likelihoodTask struct {
 	grad     []float64
 }
 
-// likelihoodScratch is the memory of one goroutine.
-type likelihoodScratch struct {
-	gram         linalg.Sym
-	chol         linalg.Cholesky
-	resid, alpha []float64
+// A Marginal is ½·(rᵀA⁻¹r + ln det A + n·ln 2π), with its memory for one evaluation after the other.
+type Marginal struct {
+	Gram  linalg.Sym // A; Eval sets it to ½·(A⁻¹ − α·αᵀ), whose product with ∂A/∂θ is the derivative by θ
+	Resid []float64  // r
+	Alpha []float64  // α = A⁻¹r, which Eval sets
+	chol  linalg.Cholesky
+}
+
+// Eval returns the value, NaN where A is not definite.
+func (m *Marginal) Eval() float64 {
+	if m.chol.Factorize(&m.Gram) != nil {
+		return math.NaN()
+	}
+	n := len(m.Resid)
+	m.Alpha = slices.Grow(m.Alpha[:0], n)[:n]
+	m.chol.SolveVecTo(m.Alpha, m.Resid)
+	v := 0.5 * (linalg.Dot(m.Resid, m.Alpha) + m.chol.LogDet() + float64(n)*math.Log(2*math.Pi))
+	m.chol.InverseTo(&m.Gram)
+	for j, a := range m.Alpha {
+		row := m.Gram.Row(j)
+		for l, b := range m.Alpha {
+			row[l] = 0.5 * (row[l] - a*b)
+		}
+	}
+	return v
 }
 
 // NewMultiTask returns the likelihood of no task yet, with kernels of the form of
@@ -48,7 +69,7 @@ func NewMultiTask(template kernel.Kernel, share float64, workers int) *MultiTask
 func (m *MultiTask) Add(x *linalg.Dense, z, noise []float64) {
 	m.tasks = append(m.tasks, likelihoodTask{pairs: kernel.NewPairs(x), z: z, noise: noise,
 		grad: make([]float64, m.template.NumParams()+2)})
-	m.scratch = make([]likelihoodScratch, parallel.Workers(m.workers, len(m.tasks)))
+	m.scratch = make([]Marginal, parallel.Workers(m.workers, len(m.tasks)))
 }
 
 // Eval returns the value at theta, the mean, the kernel's log-parameters and the logarithm of the noise variance, and
@@ -79,36 +100,23 @@ func (m *MultiTask) Eval(ctx context.Context, theta, grad []float64) float64 {
 // a kernel that panics: a [*parallel.Panic] names the task by its index.
 func (m *MultiTask) Err() error { return m.err }
 
-func (t *likelihoodTask) eval(s *likelihoodScratch, k kernel.Kernel, mean, noiseVariance float64) {
-	n := len(t.z)
-	t.value = math.NaN()
-	t.pairs.Gram(&s.gram, k)
-	for j, v := range Noise(t.noise, n, noiseVariance) {
-		s.gram.Row(j)[j] += v
+func (t *likelihoodTask) eval(s *Marginal, k kernel.Kernel, mean, noiseVariance float64) {
+	t.pairs.Gram(&s.Gram, k)
+	s.Resid = s.Resid[:0]
+	for j, v := range Noise(t.noise, len(t.z), noiseVariance) {
+		s.Gram.Row(j)[j] += v
+		s.Resid = append(s.Resid, t.z[j]-mean)
 	}
-	if s.chol.Factorize(&s.gram) != nil {
+	if t.value = s.Eval(); math.IsNaN(t.value) {
 		return
 	}
-	s.resid, s.alpha = slices.Grow(s.resid[:0], n)[:n], slices.Grow(s.alpha[:0], n)[:n]
-	for j, z := range t.z {
-		s.resid[j] = z - mean
-	}
-	s.chol.SolveVecTo(s.alpha, s.resid)
-	t.value = 0.5 * (linalg.Dot(s.resid, s.alpha) + s.chol.LogDet() + float64(n)*math.Log(2*math.Pi))
-	s.chol.InverseTo(&s.gram)
-	// ½·(A⁻¹ − α·αᵀ), whose product with ∂A/∂θ is the derivative.
-	var free, sum float64
-	for j, a := range s.alpha {
-		r := s.gram.Row(j)
-		for l, b := range s.alpha {
-			r[l] = 0.5 * (r[l] - a*b)
-		}
+	var free float64
+	for j := range t.z {
 		if t.noise == nil || !(t.noise[j] > 0) {
-			free += r[j]
+			free += s.Gram.Row(j)[j]
 		}
-		sum += a
 	}
 	last := len(t.grad) - 1
-	t.pairs.GradDot(t.grad[1:last], &s.gram)
-	t.grad[0], t.grad[last] = -sum, noiseVariance*free
+	t.pairs.GradDot(t.grad[1:last], &s.Gram)
+	t.grad[0], t.grad[last] = -stat.Sum(s.Alpha), noiseVariance*free
 }
