@@ -205,18 +205,17 @@ func linearEvidence(dPhi *linalg.Dense, dLog []float64, phi *linalg.Dense, y, no
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *ablr) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &ablrRun{m: m}
-	r.kept = kept[*features]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*features, error) {
+	f := new(featurePrior)
+	f.kept = kept[*features]{lists: &m.lists, compute: func(_ context.Context, x *linalg.Dense) (*features, error) {
 		return &features{mean: make([]float64, points.Len(x)), phi: m.net.forward(new(pass), m.theta, centred(x))}, nil
 	}}
-	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, 0)
-	return r
+	return &ablrRun{newPriorRun(m.dim, seed, f, 0), f, m}
 }
 
 // ablrRun is a run under the prior of the features and α, which it refits.
 type ablrRun struct {
-	priorRun
-	featurePrior
+	*priorRun
+	*featurePrior
 	m *ablr
 }
 

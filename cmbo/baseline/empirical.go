@@ -173,15 +173,14 @@ func (m *empiricalGP) Surrogate(seed uint64) cmbo.Surrogate {
 }
 
 func (m *empiricalGP) run(seed uint64) *empiricalRun {
-	r := &empiricalRun{m: m, featurePrior: featurePrior{kernel: m.base.Kernel, weight: m.delta, scale: 1}}
-	r.kept = kept[*features]{lists: &m.lists, compute: m.featuresAt}
-	r.priorRun = *newPriorRun(m.dim, seed, &r.featurePrior, m.base.NoiseVariance)
-	return r
+	kept := kept[*features]{lists: &m.lists, compute: m.featuresAt}
+	f := &featurePrior{kept: kept, kernel: m.base.Kernel, weight: m.delta, scale: 1}
+	return &empiricalRun{newPriorRun(m.dim, seed, f, m.base.NoiseVariance), f, m}
 }
 
 type empiricalRun struct {
-	priorRun
-	featurePrior
+	*priorRun
+	*featurePrior
 	m *empiricalGP
 }
 

@@ -50,14 +50,12 @@ func trainMetaBO(ctx context.Context, dim int, obs []observations, c *config) (*
 
 // Surrogate returns the surrogate of one run; nothing in it is random.
 func (m *metaBO) Surrogate(seed uint64) cmbo.Surrogate {
-	r := &metaRun{m: m, featurePrior: featurePrior{scale: 1}}
-	r.kept = kept[*features]{lists: &m.lists, compute: m.featuresAt}
-	prior := gp.Function(&r.featurePrior)
+	f := &featurePrior{kept: kept[*features]{lists: &m.lists, compute: m.featuresAt}, scale: 1}
+	prior := gp.Function(f)
 	if s := m.past.sources[0]; len(m.past.sources) == 1 {
 		prior = soleTask{gp.FromKernel{Kernel: s.h.Kernel}, s.post}
 	}
-	r.priorRun = *newPriorRun(m.past.dim, seed, prior, m.noiseVariance)
-	return r
+	return &metaRun{newPriorRun(m.past.dim, seed, prior, m.noiseVariance), f, m}
 }
 
 // soleTask is the prior of a single task, whose kernel stands in for the covariance.
@@ -94,8 +92,8 @@ func (m *metaBO) featuresAt(ctx context.Context, x *linalg.Dense) (*features, er
 }
 
 type metaRun struct {
-	priorRun
-	featurePrior
+	*priorRun
+	*featurePrior
 	m *metaBO
 }
 
