@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -159,12 +160,7 @@ func (p *Protocol) own(t *Table, _ int) (*split, error) {
 func (p *Protocol) source(t *TableTask, split, task int) cmbo.Task {
 	rows := rng.Stream(p.Seed, "source rows", uint64(split), uint64(task)).Perm(len(t.X))
 	rows = rows[:min(p.SourceRows, len(rows))]
-	out := cmbo.Task{ID: t.ID}
-	for _, k := range rows {
-		out.X = append(out.X, t.X[k])
-		out.Y = append(out.Y, t.Y[k])
-	}
-	return out
+	return cmbo.Task{ID: t.ID, X: points.Entries(t.X, rows), Y: points.Entries(t.Y, rows)}
 }
 
 // initial returns the rows of a target that are told before the first query of a run: the

@@ -46,14 +46,7 @@ func (t *Task) some(n int, seed uint64) *Task {
 	}
 	rows := rng.Stream(seed, "base rows:"+t.ID).Perm(len(t.Z))[:n]
 	slices.Sort(rows)
-	out := &Task{ID: t.ID, X: points.Pick(t.X, rows)}
-	for _, i := range rows {
-		out.Z = append(out.Z, t.Z[i])
-		if t.Noise != nil {
-			out.Noise = append(out.Noise, t.Noise[i])
-		}
-	}
-	return out
+	return &Task{ID: t.ID, X: points.Pick(t.X, rows), Z: points.Entries(t.Z, rows), Noise: points.Entries(t.Noise, rows)}
 }
 
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the templates and their parameters,

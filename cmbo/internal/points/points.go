@@ -47,7 +47,7 @@ func First(x *linalg.Dense, n int) *linalg.Dense {
 // Apart returns the values y of those rows of x that lie next to no row of a larger value, in no coordinate farther from it
 // than a quarter of the spacing of a lattice of as many rows. It returns nil where these are half of the rows or more, as of
 // rows that nothing has chosen, or fewer than eight. It takes O(n²) time for n rows.
-func Apart(x *linalg.Dense, y []float64) (values []float64) {
+func Apart(x *linalg.Dense, y []float64) []float64 {
 	order := stat.Order(len(y), func(i, j int) int { return cmp.Compare(y[j], y[i]) })
 	_, d := x.Dims()
 	next := math.Pow(float64(len(y)), -1/float64(d)) / 4
@@ -70,10 +70,7 @@ func Apart(x *linalg.Dense, y []float64) (values []float64) {
 	if len(kept) < 8 {
 		return nil
 	}
-	for _, i := range kept {
-		values = append(values, y[i])
-	}
-	return values
+	return Entries(y, kept)
 }
 
 // Pick returns the rows of x listed.
