@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -153,9 +154,7 @@ func (r *hierarchicalRun) Weights() (w []float64) {
 
 // TaskMeans returns what the values of each task that the prior keeps leave of the mean of all.
 func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
-	for _, t := range r.Model.Tasks() {
-		ids = append(ids, t.ID)
-	}
+	ids = names.All(r.Model.Tasks(), func(t hierarchy.Task) string { return t.ID })
 	means, err = r.Model.TaskMeans(ctx, x, r.Workers)
 	return ids, means, gp.Marked(ctx, err)
 }

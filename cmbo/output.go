@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Outputs are values that an evaluation brought beside the objective, by name, in the user's units, told with its
@@ -128,9 +129,5 @@ func (p *Prior) Outputs() []string {
 	if p.made() != nil {
 		return nil
 	}
-	var names []string
-	for _, o := range p.outputs {
-		names = append(names, o.name)
-	}
-	return names
+	return names.All(p.outputs, func(o *outputPrior) string { return o.name })
 }

@@ -6,6 +6,8 @@ import (
 	"math"
 	"slices"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // Scale returns variance·k. Its log-parameters are log variance, then those of k.
@@ -137,10 +139,7 @@ func (k compound) AppendParams(d []float64) []float64 {
 }
 
 func (k compound) String() string {
-	var parts []string
-	for _, part := range k.ks {
-		parts = append(parts, fmt.Sprint(part))
-	}
+	parts := names.All(k.ks, func(part Kernel) string { return fmt.Sprint(part) })
 	return k.name() + "(" + strings.Join(parts, ", ") + ")"
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/internal/f64"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // shape numbers the radial functions. The numbers are internal: descriptions and errors use the names.
@@ -191,9 +192,6 @@ func ratio(slope, s float64) float64 {
 
 // String returns the kernel in the form of a call, such as "Matern32(0.5)".
 func (k Stationary) String() string {
-	var lengths []string
-	for _, l := range k.ls {
-		lengths = append(lengths, fmt.Sprintf("%.4g", l))
-	}
+	lengths := names.All(k.ls, func(l float64) string { return fmt.Sprintf("%.4g", l) })
 	return k.name() + "(" + strings.Join(lengths, ", ") + ")"
 }

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Model is what a method learned of past tasks: expensive, immutable, shared by any number of runs and goroutines.
@@ -82,13 +83,11 @@ func Methods() []Method {
 
 // Find returns the method of that name, letter case ignored. It fails with [cmbo.ErrOption] and lists the names.
 func Find(name string) (Method, error) {
-	var known []string
-	for _, m := range Methods() {
-		if strings.EqualFold(m.Name, name) {
-			return m, nil
-		}
-		known = append(known, m.Name)
+	all := Methods()
+	if i := slices.IndexFunc(all, func(m Method) bool { return strings.EqualFold(m.Name, name) }); i >= 0 {
+		return all[i], nil
 	}
+	known := names.All(all, func(m Method) string { return m.Name })
 	return Method{}, gp.OptionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Protocol says which runs an experiment consists of. All of them follow from it and the tables.
@@ -68,15 +69,11 @@ type Protocol struct {
 //   - "quick": as "paper" within about a minute on a laptop: one division, three
 //     targets, two repeats, fifteen queries, EI, four clusters.
 func Protocols() []Protocol {
-	var names []string
-	for _, m := range Methods() {
-		names = append(names, m.Name)
-	}
 	paper := Protocol{
 		Name: "paper", Seed: 1,
 		Splits: 5, SourceShare: 0.85, SourceRows: 50, Initial: 5, Repeats: 8, Budget: 50,
-		Methods: names, Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()},
-		Clusters: [2]int{2, 6},
+		Methods:      names.All(Methods(), func(m Method) string { return m.Name }),
+		Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()}, Clusters: [2]int{2, 6},
 	}
 	hpob := paper.clone()
 	hpob.Name, hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget = "hpob", true, 1, 5, 100
@@ -89,13 +86,11 @@ func Protocols() []Protocol {
 
 // FindProtocol returns the preset of that name, letter case ignored. It fails with [cmbo.ErrOption].
 func FindProtocol(name string) (Protocol, error) {
-	var known []string
-	for _, p := range Protocols() {
-		if strings.EqualFold(p.Name, name) {
-			return p, nil
-		}
-		known = append(known, p.Name)
+	all := Protocols()
+	if i := slices.IndexFunc(all, func(p Protocol) bool { return strings.EqualFold(p.Name, name) }); i >= 0 {
+		return all[i], nil
 	}
+	known := names.All(all, func(p Protocol) string { return p.Name })
 	return Protocol{}, fmt.Errorf("%w: there is no protocol %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
 }
 

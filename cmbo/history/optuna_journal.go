@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // The operations of a journal, by the value of "op_code".
@@ -313,10 +314,7 @@ func (j *journal) describe() []Study {
 func (j *journal) selected() ([]*study, error) {
 	for _, name := range j.Studies {
 		if j.byName[name] == nil {
-			var known []string
-			for _, s := range j.describe() {
-				known = append(known, s.Name)
-			}
+			known := names.All(j.describe(), func(s Study) string { return s.Name })
 			return nil, &RowError{Task: name, Reason: "there is no such study; the journal has " + quoteAll(known),
 				Err: cmbo.ErrTask}
 		}

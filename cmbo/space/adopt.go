@@ -56,12 +56,8 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 		j, ok := r.names[p.name]
 		if !ok {
 			if fill == nil || math.IsNaN(fill[i]) {
-				var all []string
-				for _, q := range were {
-					all = append(all, q.name)
-				}
 				return nil, Errorf(ErrSpace, "it was not recorded; recorded are %s: Changes.Renamed or Defaults (Space.Adopt)",
-					names.Quote(8, all)).of(p.name)
+					names.Quote(8, names.All(were, Param.Name))).of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue

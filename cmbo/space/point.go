@@ -3,6 +3,8 @@ package space
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Point is a row with the space that knows its parameters, nil if nobody gave one. Its methods are those of a
@@ -19,11 +21,8 @@ func (v Point) value(getter, name string, suits func(Param) bool) (Param, float6
 	}
 	i, ok := v.Space.names[name]
 	if !ok {
-		var names []string
-		for _, p := range v.Space.params {
-			names = append(names, p.name)
-		}
-		panic(fmt.Sprintf("cmbo: %s(%q): there is no parameter of that name among %q", getter, name, names))
+		known := names.All(v.Space.params, Param.Name)
+		panic(fmt.Sprintf("cmbo: %s(%q): there is no parameter of that name among %q", getter, name, known))
 	}
 	p := v.Space.params[i]
 	if !suits(p) {

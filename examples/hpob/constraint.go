@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
@@ -294,10 +295,7 @@ func onOutputs(ctx context.Context, s *study) error {
 	tasks := fmt.Sprintf("%d tasks left out of %d", n, len(s.tasks))
 	switch {
 	case cs != nil:
-		var texts []string
-		for _, c := range cs {
-			texts = append(texts, c.text)
-		}
+		texts := names.All(cs, func(c constraint) string { return c.text })
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %s, %d evaluations from zero\n\n",
 			s.space, s.past.value, strings.Join(texts, ", "), tasks, budget)
 		heads = "method|area|of the first's|better, worse|regret at " + heads + "|infeasible|first feasible"

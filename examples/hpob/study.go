@@ -15,6 +15,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -150,14 +151,12 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 }
 
 // outputs returns those that limits or a cost are about.
-func (s *study) outputs() (names []string) {
-	for _, c := range s.constraints {
-		names = append(names, c.output)
-	}
+func (s *study) outputs() []string {
+	all := names.All(s.constraints, func(c constraint) string { return c.output })
 	if s.cost != "" {
-		names = append(names, s.cost)
+		all = append(all, s.cost)
 	}
-	return names
+	return all
 }
 
 // chosen returns the ways of which -method names a part, all of them without it.

@@ -16,6 +16,14 @@ func Of(names []string, i int, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
+// All returns the names of all of a list, in their order.
+func All[T any](of []T, name func(T) string) (names []string) {
+	for _, t := range of {
+		names = append(names, name(t))
+	}
+	return names
+}
+
 // Clip shortens a text for a message to 64 bytes, at the boundary of a character.
 func Clip(s string) string {
 	const most = 64
@@ -31,10 +39,7 @@ func Clip(s string) string {
 
 // Quote lists names for a message, at most so many, each clipped.
 func Quote(most int, names []string) string {
-	var q []string
-	for _, n := range names[:min(most, len(names))] {
-		q = append(q, strconv.Quote(Clip(n)))
-	}
+	q := All(names[:min(most, len(names))], func(n string) string { return strconv.Quote(Clip(n)) })
 	if len(names) > most {
 		q = append(q, fmt.Sprintf("and %d more", len(names)-most))
 	}
