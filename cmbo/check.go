@@ -10,6 +10,7 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/replay"
@@ -78,18 +79,14 @@ const (
 // WithCheckTasks bounds the tasks that [Check] leaves out at n, a seeded sample; the
 // default is 10. The time it takes is proportional to their number.
 func WithCheckTasks(n int) CheckOption {
-	return option{id: "WithCheckTasks", check: func(c *checkConfig) error {
-		c.tasks = n
-		return refuseUnless(n >= 1, "a check of %d tasks", n)
-	}}
+	return option{id: "WithCheckTasks", check: gp.Setting(
+		func(c *checkConfig) { c.tasks = n }, n >= 1, "a check of %d tasks", n)}
 }
 
 // WithCheckEvaluations bounds the evaluations of each run of [Check] at n; the default is 30.
 func WithCheckEvaluations(n int) CheckOption {
-	return option{id: "WithCheckEvaluations", check: func(c *checkConfig) error {
-		c.evaluations = n
-		return refuseUnless(n >= 1, "a check with %d evaluations", n)
-	}}
+	return option{id: "WithCheckEvaluations", check: gp.Setting(
+		func(c *checkConfig) { c.evaluations = n }, n >= 1, "a check with %d evaluations", n)}
 }
 
 // A CheckReport says whether what was learned from some tasks helps the others.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -36,10 +37,8 @@ func AsCost() OutputOption {
 // [AsCost] and does the same. The function may be called for every candidate of every Ask, by one goroutine at a time,
 // must always return the same, and has to be given again to [Restore].
 func WithCost(cost func(x []float64) float64) Option {
-	return option{id: optCost, restore: true, run: func(c *runConfig) error {
-		c.cost = cost
-		return refuseUnless(cost != nil, "a nil cost")
-	}}
+	return option{id: optCost, restore: true, run: gp.Setting(
+		func(c *runConfig) { c.cost = cost }, cost != nil, "a nil cost")}
 }
 
 // WithBudget sets what the run may spend, positive and finite, in the unit of its cost ([AsCost], [WithCost]);

@@ -7,6 +7,7 @@ import (
 	"io"
 	"math"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 )
 
@@ -19,10 +20,8 @@ import (
 // old one ended. A line "asked" with a number "saw" is of a trial chosen while others were answered: from the first so many
 // events of the log, and those later ones that were asked or fitted with the same number.
 func WithJournal(write func(lines []byte) error) Option {
-	return option{id: optJournal, restore: true, run: func(c *runConfig) error {
-		c.journal = write
-		return refuseUnless(write != nil, "a nil journal")
-	}}
+	return option{id: optJournal, restore: true, run: gp.Setting(
+		func(c *runConfig) { c.journal = write }, write != nil, "a nil journal")}
 }
 
 // beginJournal writes the first line, the state as it is, and returns its length.
@@ -86,10 +85,8 @@ func (o *Optimizer) JournalMark() (m JournalMark, ok bool) {
 // WithJournalMark has [RestoreJournal] and [ResumeJournal], which alone take it, fail with [ErrCorrupt] unless the journal
 // contains the line that m names. Lines after it are legal.
 func WithJournalMark(m JournalMark) Option {
-	return option{id: optJournalMark, restore: true, run: func(c *runConfig) error {
-		c.mark = m
-		return refuseUnless(m.Lines >= 1, "the mark of line %d of a journal", m.Lines)
-	}}
+	return option{id: optJournalMark, restore: true, run: gp.Setting(
+		func(c *runConfig) { c.mark = m }, m.Lines >= 1, "the mark of line %d of a journal", m.Lines)}
 }
 
 // RestoreJournal makes the optimiser whose journal r holds. It reads to the end of r, takes the options of [Restore]

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -210,18 +211,13 @@ func WithMinimize() SharedOption {
 // Without a prior and limits of outputs, [ZScore] first raises penalties: as [Learn] tells them from few others, and either
 // several that differ by a thousandth of how far below they are, or farther below than a thousand times the others' range.
 func WithYPolicy(p YPolicy) SharedOption {
-	return shared(optYPolicy, func(c *sharedConfig) error {
-		c.y = p
-		return refuseUnless(p.valid(), "%s is not a y policy", p)
-	})
+	return shared(optYPolicy, gp.Setting(func(c *sharedConfig) { c.y = p }, p.valid(), "%s is not a y policy", p))
 }
 
 // WithParallelism bounds the number of goroutines at n; the default is GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) SharedOption {
-	o := shared("WithParallelism", func(c *sharedConfig) error {
-		c.parallelism = n
-		return refuseUnless(n >= 1, "parallelism %d is below 1", n)
-	})
+	o := shared("WithParallelism", gp.Setting(
+		func(c *sharedConfig) { c.parallelism = n }, n >= 1, "parallelism %d is below 1", n))
 	o.restore = true
 	return o
 }
@@ -232,10 +228,7 @@ func WithParallelism(n int) SharedOption {
 // candidates; for a run it has one lengthscale for numbers and one for choices or one for each parameter, as the evidence has it
 // at each fit, and without a list of candidates, where little noise is found, may be Matérn-5/2.
 func WithKernel(k kernel.Kernel) SharedOption {
-	o := shared(optKernel, func(c *sharedConfig) error {
-		c.kernel = k
-		return refuseUnless(k != nil, "a nil kernel")
-	})
+	o := shared(optKernel, gp.Setting(func(c *sharedConfig) { c.kernel = k }, k != nil, "a nil kernel"))
 	o.restore = true
 	return o
 }

@@ -3,6 +3,7 @@ package cmbo
 import (
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 )
 
@@ -10,10 +11,8 @@ import (
 // keeps 24 I² bytes, 4 I² encoded; the default is 500. It is chosen among what past tasks have tried,
 // and a space's list of candidates serves for that alone. See [Learn] for what a prior costs.
 func WithIndexPoints(n int) LearnOption {
-	return option{id: "WithIndexPoints", learn: func(c *learnConfig) error {
-		c.indexPoints = n
-		return refuseUnless(n >= 1, "an index set of %d points", n)
-	}}
+	return option{id: "WithIndexPoints", learn: gp.Setting(
+		func(c *learnConfig) { c.indexPoints = n }, n >= 1, "an index set of %d points", n)}
 }
 
 // WithAblation changes settings of the default, in Learn and in the runs that use the prior, to measure what each is

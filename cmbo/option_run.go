@@ -2,6 +2,7 @@ package cmbo
 
 import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 )
 
@@ -32,10 +33,8 @@ func WithNewPrior(p *Prior) Option {
 // WithSurrogate replaces the model that the optimiser consults by s, which no other run may use. It contradicts
 // [WithPrior], [WithKernel] and [WithNoiseVariance].
 func WithSurrogate(s Surrogate) Option {
-	return option{id: optSurrogate, restore: true, run: func(c *runConfig) error {
-		c.surrogate = s
-		return refuseUnless(s != nil, "a nil Surrogate")
-	}}
+	return option{id: optSurrogate, restore: true, run: gp.Setting(
+		func(c *runConfig) { c.surrogate = s }, s != nil, "a nil Surrogate")}
 }
 
 // WithAcquisition sets how the next point is chosen. The default is [EI]; for the hierarchical prior that is the
@@ -58,10 +57,8 @@ func WithAcquisition(f acq.Func) Option {
 // Where points are measured again and their values show it, the run takes up to a thousand times as much, at most the
 // tasks' variance. A run without a prior, or with more values than its past, fits the noise variance.
 func WithNoiseVariance(v float64) Option {
-	return option{id: optNoiseVariance, run: func(c *runConfig) error {
-		c.noise = v
-		return refuseUnless(v > 0 && points.Admitted(v), "noise variance %g is not above 0 and at most %g", v, points.MaxValue)
-	}}
+	return option{id: optNoiseVariance, run: gp.Setting(func(c *runConfig) { c.noise = v },
+		v > 0 && points.Admitted(v), "noise variance %g is not above 0 and at most %g", v, points.MaxValue)}
 }
 
 // WithInitial sets the size of the initial design: the first proposals come from a scrambled Sobol sequence until n
@@ -69,10 +66,8 @@ func WithNoiseVariance(v float64) Option {
 // a prior whose tasks, of forty values or more in the mean and 150 in all, show nothing but noise, [LearnReport] Noise being
 // .9 or more, or of which no task has two different values.
 func WithInitial(n int) Option {
-	return option{id: optInitial, run: func(c *runConfig) error {
-		c.initial = n
-		return refuseUnless(n >= 0, "an initial design of %d points", n)
-	}}
+	return option{id: optInitial, run: gp.Setting(
+		func(c *runConfig) { c.initial = n }, n >= 0, "an initial design of %d points", n)}
 }
 
 // WithCheckpoints says that an evaluation that was stopped ([Optimizer.TellStopped]) can go on where it stopped.
@@ -91,9 +86,7 @@ func WithCheckpoints() Option {
 // as many as local ones more, 7/4 times as many with a limit and no past, are drawn nearer and nearer to the best candidate;
 // fewer than 16 local ones leave that out. Finite spaces, and discrete ones of up to 2,000 points, score all their points.
 func WithCandidateCounts(sobol, local int) Option {
-	return option{id: "WithCandidateCounts", run: func(c *runConfig) error {
-		c.sobol, c.local = sobol, local
-		return refuseUnless(sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates,
-			"%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)
-	}}
+	return option{id: "WithCandidateCounts", run: gp.Setting(func(c *runConfig) { c.sobol, c.local = sobol, local },
+		sobol >= 1 && local >= 0 && max(sobol, local) <= maxCandidates,
+		"%d Sobol and %d local candidates; at most %d each", sobol, local, maxCandidates)}
 }

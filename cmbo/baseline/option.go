@@ -79,16 +79,10 @@ func WithMinimize() Option {
 // WithYPolicy sets how the values of each task are scaled; the default is [cmbo.ZScore]. It must be
 // the policy of the runs, whose earlier states some methods scale again.
 func WithYPolicy(p cmbo.YPolicy) Option {
-	return func(c *config) error {
-		c.y = p
-		return gp.RefuseUnless(p <= cmbo.Copula, "%s is not a y policy", p)
-	}
+	return gp.Setting(func(c *config) { c.y = p }, p <= cmbo.Copula, "%s is not a y policy", p)
 }
 
 // WithParallelism bounds the number of goroutines at n; the default is GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) Option {
-	return func(c *config) error {
-		c.workers = n
-		return gp.RefuseUnless(n >= 1, "parallelism %d is below 1", n)
-	}
+	return gp.Setting(func(c *config) { c.workers = n }, n >= 1, "parallelism %d is below 1", n)
 }

@@ -64,19 +64,13 @@ func WithMinimize() Option {
 // WithYPolicy sets how values are scaled, task by task; the default is [cmbo.ZScore]. Runs
 // take the policy of the prior if they are given none.
 func WithYPolicy(p cmbo.YPolicy) Option {
-	return func(c *config) error {
-		c.y = p
-		return gp.RefuseUnless(p <= cmbo.Copula, "%s is not a y policy", p)
-	}
+	return gp.Setting(func(c *config) { c.y = p }, p <= cmbo.Copula, "%s is not a y policy", p)
 }
 
 // WithParallelism bounds the number of goroutines of Learn and of runs at n; the default is
 // GOMAXPROCS. It changes the speed, never the result.
 func WithParallelism(n int) Option {
-	return func(c *config) error {
-		c.workers = n
-		return gp.RefuseUnless(n >= 1, "parallelism %d is below 1", n)
-	}
+	return gp.Setting(func(c *config) { c.workers = n }, n >= 1, "parallelism %d is below 1", n)
 }
 
 // WithProgress calls f as Learn proceeds, from the goroutine that called it: stage is "fit",
@@ -90,10 +84,8 @@ func WithProgress(f func(stage string, done, total int)) Option {
 // partition into singletons alone is not eligible. Scoring takes a W2 distance per pair of tasks: all pairs up to 500 tasks,
 // 50,000 seeded ones beyond. Variants that do not cluster, and [WithLabels], have no use for it.
 func WithClusterRange(lo, hi int) Option {
-	return func(c *config) error {
-		c.clusters, c.maxClusters = lo, hi
-		return gp.RefuseUnless(lo >= 1 && hi >= lo, "number of clusters from %d to %d", lo, hi)
-	}
+	return gp.Setting(func(c *config) { c.clusters, c.maxClusters = lo, hi },
+		lo >= 1 && hi >= lo, "number of clusters from %d to %d", lo, hi)
 }
 
 // WithLabels gives the clusters instead of finding them: labels[i] in 0..C-1 is the cluster of the i-th task with a
@@ -136,10 +128,7 @@ func WithHyperparameters(k kernel.Kernel, noiseVariance float64) Option {
 // WithIndexPoints sets the largest size of the index set, on which prototypes are compared with the target's posterior and
 // on which barycentres live; the default is 300. A distance to the target's posterior costs O(n³).
 func WithIndexPoints(n int) Option {
-	return func(c *config) error {
-		c.indexPoints = n
-		return gp.RefuseUnless(n >= 1, "an index set of %d points", n)
-	}
+	return gp.Setting(func(c *config) { c.indexPoints = n }, n >= 1, "an index set of %d points", n)
 }
 
 func checkNoise(variance float64) error {

@@ -34,10 +34,8 @@ func WithNoiseVariance(v float64) RunOption {
 // default is 1e-6 times the largest mean variance among the prototypes, one amount for all of them so that their divergences
 // compare. Not negative; 0 fails where a covariance is singular.
 func WithJeffreysJitter(v float64) RunOption {
-	return func(c *runConfig) error {
-		c.jitter = v
-		return gp.RefuseUnless(v >= 0 && !math.IsInf(v, 0), "jitter %g is not a finite number >= 0", v)
-	}
+	return gp.Setting(func(c *runConfig) { c.jitter = v },
+		v >= 0 && !math.IsInf(v, 0), "jitter %g is not a finite number >= 0", v)
 }
 
 // A Surrogate is the paper's stage 3, the model of one run, for [cmbo.WithSurrogate]: the prior

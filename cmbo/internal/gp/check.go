@@ -78,6 +78,14 @@ func RefuseUnless(ok bool, format string, args ...any) error {
 	return OptionErrorf(format, args...)
 }
 
+// Setting returns an option that sets something and fails as RefuseUnless does.
+func Setting[C any](set func(C), ok bool, format string, args ...any) func(C) error {
+	return func(c C) error {
+		set(c)
+		return RefuseUnless(ok, format, args...)
+	}
+}
+
 // CheckContext reports a nil context.
 func CheckContext(ctx context.Context) error {
 	return RefuseUnless(ctx != nil, "a nil context.Context")
