@@ -129,9 +129,9 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) fa
 		f, modelled, err = r.model.fit(ctx, o, pending)
 	}
 	if err == nil && modelled && pending && o.config.budget > 0 {
-		var open float64
-		open, err = r.open(ctx, o, &f)
-		remaining -= open
+		open := make([]float64, len(o.h.Pending())) // what these trials are expected to cost
+		err = r.model.logCost(ctx, open, o.h.EncodedPending(), &f)
+		remaining -= stat.Sum(exps(open))
 	}
 	return func(x *linalg.Dense) (factor, error) {
 		n, left, err := points.Len(x), remaining, err
@@ -196,13 +196,6 @@ func exps(logs []float64) []float64 {
 		out[i] = math.Exp(l)
 	}
 	return out
-}
-
-// open returns what the trials that are open are expected to cost.
-func (r *costRequirement) open(ctx context.Context, o *draft, f *outputFit) (float64, error) {
-	logs := make([]float64, len(o.h.Pending()))
-	err := r.model.logCost(ctx, logs, o.h.EncodedPending(), f)
-	return stat.Sum(exps(logs)), err
 }
 
 // logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a log-normal cost with the mean

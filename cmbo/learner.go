@@ -99,7 +99,10 @@ func (l *Learner) Add(task Task) error {
 			return nil
 		}
 		if len(k.X) > 0 {
-			err = l.sums.add(l, k)
+			c := *l.config
+			c.logUnit = l.sums.logUnit
+			t := []hierarchy.Task{c.scaled(l.space, k)}
+			err = l.sums.tally.Add(&hierarchy.Standardize(t, l.sums.mean, l.sums.sd)[0])
 		}
 		// What cannot be added was seen all the same, and is left out wherever it is seen.
 		l.seen.add(k)
@@ -108,13 +111,6 @@ func (l *Learner) Add(task Task) error {
 		}
 		return nil
 	})
-}
-
-func (s *sums) add(l *Learner, k *Task) error {
-	c := *l.config
-	c.logUnit = s.logUnit
-	t := []hierarchy.Task{c.scaled(l.space, k)}
-	return s.tally.Add(&hierarchy.Standardize(t, s.mean, s.sd)[0])
 }
 
 // Shard returns a learner without tasks for the same pass, which [Learner.Merge] brings back. It may be encoded. A

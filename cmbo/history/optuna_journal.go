@@ -154,10 +154,16 @@ func (j *journal) apply(op *operation, line int) *RowError {
 		if id < 0 || id >= len(j.studies) || j.studies[id].deleted {
 			return nil
 		}
+		s := j.studies[id]
 		if *op.Op == opCreateTrial {
-			return j.createTrial(j.studies[id], op, line)
+			return j.createTrial(s, op, line)
 		}
-		j.deleteStudy(j.studies[id])
+		// The name is free; the IDs of the study and its trials stay taken.
+		s.deleted = true
+		delete(j.byName, s.name)
+		for _, t := range s.trials {
+			t.trim()
+		}
 	case opTrialParam, opTrialState, opTrialIntermediate, opTrialSystemAttr:
 		if op.Trial == nil {
 			return missing("trial_id")
@@ -216,15 +222,6 @@ func (j *journal) createStudy(op *operation, line int) *RowError {
 	j.studies = append(j.studies, s)
 	j.byName[s.name] = s
 	return nil
-}
-
-// deleteStudy frees the name; the IDs of the study and its trials stay taken.
-func (j *journal) deleteStudy(s *study) {
-	s.deleted = true
-	delete(j.byName, s.name)
-	for _, t := range s.trials {
-		t.trim()
-	}
 }
 
 // createTrial makes a trial that runs, or one in whatever state it was added.

@@ -406,10 +406,10 @@ func (t *Task) recorded(s *Space) []Param {
 
 // ready validates a task, and returns what turns its rows into rows of the space, and its context as that is stored.
 func (t *Task) ready(s *Space, fill []float64, c *Changes) (m *remap, context Context, err error) {
-	if err := t.checkForm(); err != nil {
-		return nil, nil, err
+	if err = t.fault(); err == nil {
+		context, err = t.Context.Normal()
 	}
-	if context, err = t.Context.Normal(); err == nil {
+	if err == nil {
 		m, err = newRemap(s, t.recorded(s), fill, c)
 	}
 	return m, context, InTask(err, t.ID)

@@ -195,16 +195,11 @@ func CloneCurves(curves []Curve) []Curve {
 	return out
 }
 
-// checkForm validates what does not depend on a space, and names the first offending place.
-func (t *Task) checkForm() error {
-	if t.ID == "" {
-		return Errorf(ErrTask, "a task without an ID")
-	}
-	return InTask(t.fault(), t.ID)
-}
-
+// fault validates what does not depend on a space, and names the first offending place.
 func (t *Task) fault() error {
 	switch {
+	case t.ID == "":
+		return Errorf(ErrTask, "a task without an ID")
 	case !utf8.ValidString(t.ID):
 		return Errorf(ErrTask, "an ID that is not UTF-8")
 	case len(t.X)+len(t.Failed) == 0:

@@ -74,7 +74,11 @@ func (r *Run) see(ctx context.Context, x *linalg.Dense, y, given []float64, by f
 		r.reset()
 		r.setUnit(u)
 	} else if !slices.Equal(r.y, y[:len(r.y)]) {
-		r.revalue(y)
+		for i := range r.y {
+			r.y[i], r.z[i] = y[i], y[i]/r.u
+		}
+		r.weighed = false
+		r.restart()
 	}
 	known := len(r.y)
 	if known == len(y) && r.weighed {
@@ -143,14 +147,6 @@ func (r *Run) setUnit(u float64) {
 		r.affine = r.Model.affine.in(u)
 	}
 	r.affine.s = &r.s
-}
-
-func (r *Run) revalue(y []float64) {
-	for i := range r.y {
-		r.y[i], r.z[i] = y[i], y[i]/r.u
-	}
-	r.weighed = false
-	r.restart()
 }
 
 func (r *Run) reset() {
