@@ -116,8 +116,7 @@ func (c *checker) history() (out []cmbo.Data) {
 	s, fitted := c.start(), map[int][]float64{}
 	d := cmbo.Data{Pending: linalg.NewDense(0, c.dim, nil), Fitted: map[int][]float64{}}
 	for i := range values + 1 {
-		told, seen := x.View(0, 0, i, c.dim), x.View(0, 0, i, c.dim)
-		d.X, d.Seen, d.Step = &told, &seen, i+1
+		d.X, d.Seen, d.Step = points.First(x, i), points.First(x, i), i+1
 		out = append(out, d)
 		if i == values {
 			break
@@ -286,14 +285,12 @@ func (c *checker) scores(t told) error {
 	if !ok {
 		return nil
 	}
-	best := math.NaN()
+	best, fs := math.NaN(), []acq.Func{acq.EI{}, acq.UCB{Beta: 2}}
 	if t.n > 0 {
 		best = slices.Max(t.d.Y)
+		fs = []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}}
 	}
-	for _, f := range []acq.Func{acq.EI{Best: best}, acq.PI{Target: best}, acq.UCB{Beta: 2}} {
-		if t.n == 0 && f != (acq.UCB{Beta: 2}) {
-			f = acq.EI{}
-		}
+	for _, f := range fs {
 		if _, err := twice(func(dst []float64) error { return r.Score(ctx, dst, c.x, f, best) }); err != nil {
 			return fmt.Errorf("%v: %w", f, err)
 		}
