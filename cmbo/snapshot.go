@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -250,10 +251,7 @@ func differing(outputs, others []runlog.Output) string {
 
 // inWords lists descriptors by name.
 func inWords(c Context) string {
-	var words []string
-	for _, name := range slices.Sorted(maps.Keys(c)) {
-		words = append(words, fmt.Sprintf("%q: %#v", name, c[name]))
-	}
+	words := names.All(slices.Sorted(maps.Keys(c)), func(name string) string { return fmt.Sprintf("%q: %#v", name, c[name]) })
 	return cmp.Or(strings.Join(words, ", "), "no descriptor")
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -103,13 +104,10 @@ func findMethod(all []Method, name string) (*Method, error) {
 		sharing := fromBaseline(m, true)
 		return &sharing, err
 	}
-	var known []string
-	for i := range all {
-		if strings.EqualFold(all[i].Name, name) {
-			return &all[i], nil
-		}
-		known = append(known, all[i].Name)
+	if i := slices.IndexFunc(all, func(m Method) bool { return strings.EqualFold(m.Name, name) }); i >= 0 {
+		return &all[i], nil
 	}
+	known := names.All(all, func(m Method) string { return m.Name })
 	return nil, fmt.Errorf("%w: there is no method %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
 }
 

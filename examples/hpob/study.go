@@ -161,15 +161,13 @@ func (s *study) outputs() []string {
 
 // chosen returns the ways of which -method names a part, all of them without it.
 func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
-	var all []string
 	for _, w := range ways {
-		all = append(all, w.String())
 		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(part string) bool { return strings.Contains(w.String(), part) }) {
 			use = append(use, w)
 		}
 	}
 	if len(use) == 0 {
-		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, all)
+		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, names.All(ways, W.String))
 	}
 	return use, err
 }
