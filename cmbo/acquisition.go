@@ -27,10 +27,7 @@ func Thompson() acq.Func { return acq.Thompson }
 // "UCB(beta)", "EI", "PI", "MaxValuePI", "Thompson", or a name given to [acq.Register]. It fails with [ErrOption].
 func ParseAcquisition(name string) (acq.Func, error) {
 	f, err := acq.Parse(name)
-	if err != nil {
-		return nil, optionErrorf("%v", err)
-	}
-	return f, nil
+	return f, refuseUnless(err == nil, "%v", err)
 }
 
 // scoreMoments scores points of these means and deviations; dst may be mean.

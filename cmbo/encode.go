@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/hex"
+	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -65,31 +66,25 @@ func (p *Prior) Digest() (string, error) {
 func (p *Prior) encode(e *codec.Encoder) error {
 	e.Byte(storedKind)
 	encodeParams(e, p.space.Params())
-	if err := encodeConfig(e, p.config); err != nil {
-		return err
-	}
+	encodeConfig(e, p.config)
 	e.Bool(p.finite)
-	if err := p.learned.Encode(e); err != nil {
-		return optionErrorf("%v", err)
-	}
+	p.learned.Encode(e)
 	for _, t := range p.told {
 		e.Floats(t.y)
 		e.Floats(t.noise)
 	}
 	e.Bool(p.success != nil)
 	if p.success != nil {
-		if err := p.success.Encode(e); err != nil {
-			return optionErrorf("%v", err)
-		}
+		p.success.Encode(e)
 	}
 	curved := p.curved()
-	if err := p.encodeOutputs(e, curved); err != nil || !curved {
-		return err
+	p.encodeOutputs(e, curved)
+	if curved {
+		for _, t := range p.told {
+			encodeCurves(e, t.curves)
+		}
 	}
-	for _, t := range p.told {
-		encodeCurves(e, t.curves)
-	}
-	return nil
+	return refuseUnless(e.Err == nil, "%v", e.Err)
 }
 
 // stepSuffix marks the kind of a parameter whose step follows.
@@ -117,9 +112,9 @@ func encodeParams(e *codec.Encoder, ps []Param) {
 	}
 }
 
-func encodeConfig(e *codec.Encoder, c *learnConfig) error {
+func encodeConfig(e *codec.Encoder, c *learnConfig) {
 	if len(c.ablations) > 0 {
-		return optionErrorf("a prior of an ablation is not stored")
+		e.Err = errors.New("a prior of an ablation is not stored")
 	}
 	e.Fixed(c.seed)
 	e.Bool(c.minimize)
@@ -128,8 +123,7 @@ func encodeConfig(e *codec.Encoder, c *learnConfig) error {
 	e.Text(c.y.String())
 	e.Bool(false) // of lengthscales per coordinate, for which the format has a place
 	e.Int(c.indexPoints)
-	err := e.Kernel(c.kernel)
-	return refuseUnless(err == nil, "%v", err)
+	e.Kernel(c.kernel)
 }
 
 // DecodePrior reads what [Prior.Encode] wrote, in the same build to the last

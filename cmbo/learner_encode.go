@@ -30,9 +30,7 @@ func (l *Learner) encode(e *codec.Encoder) error {
 	encodeParams(e, l.space.Params())
 	candidates := digestOf(l.space)
 	e.Raw(candidates[:])
-	if err := encodeConfig(e, l.config); err != nil {
-		return err
-	}
+	encodeConfig(e, l.config)
 	e.Int(l.pass)
 	l.first.encode(e)
 	l.seen.encode(e)
@@ -49,12 +47,10 @@ func (l *Learner) encode(e *codec.Encoder) error {
 		e.Float(s.mean)
 		e.Float(s.sd)
 		e.Float(s.logUnit)
-		if err := s.of.Encode(e); err != nil {
-			return optionErrorf("%v", err)
-		}
+		s.of.Encode(e)
 		s.tally.Encode(e)
 	}
-	return nil
+	return refuseUnless(e.Err == nil, "%v", e.Err)
 }
 
 // taskBytes encodes a task of the space: what a learner keeps of it, and tells it from others by.

@@ -206,22 +206,19 @@ func (p *Prior) columns(tasks []Task, byID map[string]int) {
 
 // encodeOutputs writes what decodeOutputs reads. Outputs and then curves end a prior, and those
 // that are not there take no bytes; of no outputs before curves, more, the number is written.
-func (p *Prior) encodeOutputs(e *codec.Encoder, more bool) error {
+func (p *Prior) encodeOutputs(e *codec.Encoder, more bool) {
 	if len(p.outputs) == 0 && !more {
-		return nil
+		return
 	}
 	e.Uint(uint64(len(p.outputs)))
 	for _, o := range p.outputs {
 		e.Text(o.name)
 		e.Float(o.warp.Unit)
-		if err := o.model.Encode(e); err != nil {
-			return optionErrorf("%v", err)
-		}
+		o.model.Encode(e)
 		for _, rows := range o.rows {
 			e.Ints(rows)
 		}
 	}
-	return nil
 }
 
 // decodeOutputs reads the outputs of a prior, of which all else is known.

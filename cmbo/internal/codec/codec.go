@@ -61,13 +61,16 @@ func Beyond(field string, limit int64, format string, args ...any) error {
 }
 
 // Encoder appends values to a buffer: integers as varints, floats as their 64
-// bits, little end first, strings and lists with their lengths in front.
-type Encoder struct{ Buf []byte }
+// bits, little end first, strings and lists with their lengths in front. The first trouble sticks in Err.
+type Encoder struct {
+	Buf []byte
+	Err error
+}
 
 // Seal writes to w what body encodes: a name of the format, a byte of version, the
 // payload, and the SHA-256 of all that, which it returns. It holds all of it in memory.
 func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (sum [sha256.Size]byte, err error) {
-	e := &Encoder{append([]byte(magic), version)}
+	e := &Encoder{Buf: append([]byte(magic), version)}
 	if err := body(e); err != nil {
 		return sum, err
 	}
@@ -329,19 +332,16 @@ func (d *Decoder) Lower(n int) *linalg.Sym {
 	return a
 }
 
-// Kernel writes a kernel's description, nil as an empty one. It fails if the kernel is
+// Kernel writes a kernel's description, nil as an empty one. It is trouble if the kernel is
 // not one of package kernel, which alone have a description.
-func (e *Encoder) Kernel(k kernel.Kernel) error {
-	if k == nil {
-		e.Text("")
-		return nil
-	}
-	text, err := describe(k)
-	if err != nil {
-		return err
+func (e *Encoder) Kernel(k kernel.Kernel) {
+	text := ""
+	if k != nil {
+		var err error
+		text, err = describe(k)
+		e.Err = cmp.Or(e.Err, err)
 	}
 	e.Text(text)
-	return nil
 }
 
 // describe returns the one text that stands for a kernel.

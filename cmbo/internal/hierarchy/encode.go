@@ -7,11 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/internal/exactsum"
 )
 
-// Encode writes the model as Decode reads it. It fails if the kernel has no description.
-func (m *Model) Encode(e *codec.Encoder) error {
-	if err := m.grid.encode(e); err != nil {
-		return err
-	}
+// Encode writes the model as Decode reads it. It is trouble of e if the kernel has no description.
+func (m *Model) Encode(e *codec.Encoder) {
+	m.grid.encode(e)
 	m.pop.encode(e)
 	e.Float(m.common)
 	e.Int(int(m.total))
@@ -27,7 +25,6 @@ func (m *Model) Encode(e *codec.Encoder) error {
 		e.Float(t.Scale)
 		e.Context(t.Context)
 	}
-	return nil
 }
 
 // Decode reads a model over points of dim coordinates, with the settings s. What is wrong with the bytes is in d.Err.
@@ -80,15 +77,12 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	return m, d.Err
 }
 
-func (g *grid) encode(e *codec.Encoder) error {
-	if err := e.Kernel(g.base.Kernel); err != nil {
-		return err
-	}
+func (g *grid) encode(e *codec.Encoder) {
+	e.Kernel(g.base.Kernel)
 	e.Float(g.base.Mean)
 	e.Float(g.base.NoiseVariance)
 	e.Matrix(g.z)
 	e.Int(g.neighbours)
-	return nil
 }
 
 func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {

@@ -22,7 +22,7 @@ func TestEncode(t *testing.T) {
 	m := learn(t, makeTasks(1, 5, 12, 2, 3, 2), uniform(r, 24, 2), s)
 	decode := func(m *Model) (*Model, error) {
 		var e codec.Encoder
-		require.NoError(t, m.Encode(&e))
+		m.Encode(&e)
 		d := codec.Decoder{Buf: e.Buf, Limits: codec.Limits{Tasks: 99, TaskRows: 99, TotalRows: 9999, Points: 999}}
 		got, err := Decode(&d, 2, s)
 		if err = errors.Join(err, d.Err); err == nil {

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -60,17 +61,19 @@ func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
 
 // Equal reports whether p and q are the same to the bit.
 func (p *Pass) Equal(q *Pass) bool {
+	if p == q {
+		return true
+	}
 	var a, b codec.Encoder
-	return p == q || p.Encode(&a) == nil && q.Encode(&b) == nil && slices.Equal(a.Buf, b.Buf)
+	p.Encode(&a)
+	q.Encode(&b)
+	return cmp.Or(a.Err, b.Err) == nil && slices.Equal(a.Buf, b.Buf)
 }
 
-// Encode writes p as DecodePass reads it. It fails if the kernel has no description.
-func (p *Pass) Encode(e *codec.Encoder) error {
-	if err := p.grid.encode(e); err != nil {
-		return err
-	}
+// Encode writes p as DecodePass reads it. It is trouble of e if the kernel has no description.
+func (p *Pass) Encode(e *codec.Encoder) {
+	p.grid.encode(e)
 	p.at.encode(e)
-	return nil
 }
 
 // DecodePass reads a pass over points of dim coordinates. What is wrong with the bytes is in d.Err.
