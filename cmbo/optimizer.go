@@ -75,7 +75,7 @@ func newRun(space *Space, opts []Option) (*Optimizer, error) {
 	}
 	c, err := newRunConfig(opts)
 	if err == nil {
-		err = c.fill()
+		err = cmp.Or(c.fill(), c.checkSpelling())
 	}
 	if err != nil {
 		return nil, err
@@ -96,6 +96,8 @@ func (c *runConfig) fill() error {
 		if err := p.fill(c); err != nil {
 			return err
 		}
+	} else if c.context != nil {
+		return optionErrorf("%s without a Prior", optContext)
 	}
 	if s := as[Scaled](consulted{c.surrogate}); s != nil {
 		switch {
@@ -108,7 +110,7 @@ func (c *runConfig) fill() error {
 			c.y = s.YPolicy()
 		}
 	}
-	if err := cmp.Or(c.checkSpelling(), c.checkCost()); err != nil {
+	if err := c.checkCost(); err != nil {
 		return err
 	}
 	if !c.has(optInitial) && c.surrogate == nil && (c.prior == nil || learned(c.prior, (*hierarchy.Model).SaysNothing)) {

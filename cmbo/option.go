@@ -170,9 +170,6 @@ func newRunConfig(opts []Option) (*runConfig, error) {
 	if c.newPrior {
 		return nil, optionErrorf("%s: only Restore and RestoreJournal take it", optNewPrior)
 	}
-	if c.context != nil && c.prior == nil {
-		return nil, optionErrorf("%s without a Prior", optContext)
-	}
 	return c, nil
 }
 

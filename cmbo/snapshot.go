@@ -259,17 +259,8 @@ func inWords(c Context) string {
 func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 	c := &runConfig{
 		sharedConfig: sharedConfig{seed: s.Seed, minimize: s.Minimize, positive: s.Positive, parallelism: given.parallelism},
-		initial:      s.Initial, checkpoints: s.Checkpoints, sobol: s.Sobol, local: s.Local, outputs: s.Outputs,
-		noise: math.NaN(),
+		checkpoints:  s.Checkpoints, outputs: s.Outputs, noise: math.NaN(),
 		prior: given.prior, newPrior: given.newPrior, surrogate: given.surrogate, cost: given.cost, journal: given.journal, mark: given.mark,
-	}
-	if c.initial < 0 || c.sobol < 1 || c.local < 0 || c.sobol > maxCandidates || c.local > maxCandidates {
-		return nil, fmt.Errorf("%w: an initial design of %d points, %d Sobol and %d local candidates", ErrCorrupt, c.initial, c.sobol, c.local)
-	}
-	if s.Budget != nil {
-		if c.budget = *s.Budget; checkBudget(c.budget) != nil {
-			return nil, fmt.Errorf("%w: a budget of %g", ErrCorrupt, c.budget)
-		}
 	}
 	if was, is := s.KnownCost, c.cost != nil; was != is {
 		if was {
@@ -278,18 +269,21 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		return nil, optionErrorf("%s: the run was begun without", optCost)
 	}
 	y, noPolicy := ParseYPolicy(s.YPolicy)
-	about, noContext := s.Context.Normal()
 	f, noAcquisition := acq.Parse(s.Acquisition)
-	if err := cmp.Or(runlog.CheckOutputs(c.outputs), noPolicy, noContext, noAcquisition); err != nil {
+	again := []Option{WithAcquisition(f), WithInitial(s.Initial), WithCandidateCounts(s.Sobol, s.Local)}
+	if again = append(again, WithContext(s.Context)); !c.newPrior { // which may have another policy
+		again = append(again, WithYPolicy(y))
+	}
+	if s.Budget != nil {
+		again = append(again, WithBudget(*s.Budget))
+	}
+	if s.Noise != nil {
+		again = append(again, WithNoiseVariance(*s.Noise))
+	}
+	if err := cmp.Or(runlog.CheckOutputs(c.outputs), noPolicy, noAcquisition, c.apply(again)); err != nil {
 		return nil, codec.Corrupt(err)
 	}
-	c.y, c.context, c.acquisition = y, about, f
-	if s.Noise != nil {
-		if c.noise = *s.Noise; !(c.noise > 0) {
-			return nil, fmt.Errorf("%w: noise variance %g", ErrCorrupt, c.noise)
-		}
-	}
-	digest := ""
+	digest, misspelt := "", error(nil) // what was stored may have names that New refuses
 	if c.prior != nil {
 		var err error
 		if digest, err = c.prior.Digest(); err != nil {
@@ -297,16 +291,13 @@ func (s *snapshotOptions) restore(given *runConfig) (*runConfig, error) {
 		}
 	}
 	if given.newPrior && s.Prior != "" {
-		if p := c.prior.config; p.minimize != c.minimize || p.positive != c.positive {
-			return nil, fmt.Errorf("%w: it was learned with another direction, or sign, of values than the run's", ErrPriorMismatch)
-		}
-		if err := cmp.Or(c.prior.fill(c), c.checkSpelling()); err != nil {
-			return nil, err
-		}
-		digest = s.Prior
+		digest, misspelt = s.Prior, c.checkSpelling()
 	}
-	if err := cmp.Or(samePrior(s.Prior, digest), c.checkCost()); err != nil {
+	if err := cmp.Or(samePrior(s.Prior, digest), c.fill(), misspelt); err != nil {
 		return nil, err
+	}
+	if c.minimize != s.Minimize || c.positive != s.Positive {
+		return nil, fmt.Errorf("%w: it was learned with another direction or sign of values than the run's", ErrPriorMismatch)
 	}
 	was := ""
 	if c.surrogate != nil {

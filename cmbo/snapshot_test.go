@@ -480,6 +480,7 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		{`"local_candidates":160`, `"local_candidates":-1`, "-1 local"},
 		{`"local_candidates":160`, `"local_candidates":1048577`, "1048577 local"},
 		{`"initial":1`, `"initial":-1`, "of -1 points"},
+		{`"initial":1`, `"noise_variance":2e150,"initial":1`, "noise variance 2e+150"},
 	} {
 		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
 		require.NotEqual(t, state, forged, tt.was)
@@ -519,6 +520,53 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 		require.Equal(t, at, snapshot(t, again))
 	}
 }
+
+// TestRestoreRefusesForgedScale: a run whose values have another direction, sign or policy than its prior, or its surrogate,
+// gives them is none that New begins, and one of descriptors has a prior that knows them.
+func TestRestoreRefusesForgedScale(t *testing.T) {
+	list, _ := grid(t, 3)
+	p := learn(t, list, family(4, 10), smallSets...)
+	losses := learn(t, list, family(4, 10), append(slices.Clip(smallSets), cmbo.WithMinimize(), cmbo.WithPositiveValues())...)
+	of := cmbo.WithPrior(p)
+	scaled := cmbo.WithSurrogate(scaledFlat{})
+	for _, tt := range []struct {
+		begun, again cmbo.Option
+		was, is      string
+		want         error
+	}{
+		{of, of, `"minimize":false`, `"minimize":true`, cmbo.ErrPriorMismatch},
+		{of, of, `"minimize":false`, `"minimize":false,"positive_values":true`, cmbo.ErrPriorMismatch},
+		{of, of, `"y_policy":"none"`, `"y_policy":"minmax"`, cmbo.ErrPriorMismatch},
+		{of, of, `"y_policy":"none"`, `"y_policy":"copula"`, cmbo.ErrPriorMismatch},
+		{of, of, `"initial":0`, `"initial":0,"context":{"height":3}`, cmbo.ErrOption},
+		{cmbo.WithPrior(losses), cmbo.WithPrior(losses), `"minimize":true`, `"minimize":false`, cmbo.ErrPriorMismatch},
+		{cmbo.WithPrior(losses), cmbo.WithPrior(losses), `"positive_values":true,`, ``, cmbo.ErrPriorMismatch},
+		{scaled, scaled, `"minimize":true`, `"minimize":false`, cmbo.ErrPriorMismatch},
+		{scaled, scaled, `"minimize":true`, `"minimize":true,"positive_values":true`, cmbo.ErrPriorMismatch},
+		{cmbo.WithSeed(1), cmbo.WithParallelism(1), `"initial":5`, `"initial":5,"context":{"height":3}`, cmbo.ErrOption},
+	} {
+		b := snapshot(t, newOptimizer(t, list, tt.begun))
+		o, err := cmbo.Restore(bytes.NewReader(b), tt.again)
+		require.NoError(t, err)
+		require.Equal(t, b, snapshot(t, o))
+		state := cmbo.SnapshotState(b)
+		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
+		require.NotEqual(t, state, forged, tt.was)
+		_, err = cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)), tt.again)
+		require.ErrorIs(t, err, tt.want, tt.is)
+	}
+	// A policy given to New beside a surrogate that has another is the run's.
+	b := snapshot(t, newOptimizer(t, list, scaled, cmbo.WithYPolicy(cmbo.MinMax)))
+	o, err := cmbo.Restore(bytes.NewReader(b), scaled)
+	require.NoError(t, err)
+	require.Equal(t, b, snapshot(t, o))
+}
+
+// scaledFlat knows nothing but how values were scaled.
+type scaledFlat struct{ flat }
+
+func (scaledFlat) Minimizes() bool       { return true }
+func (scaledFlat) YPolicy() cmbo.YPolicy { return cmbo.Copula }
 
 // flat is the simplest surrogate: it knows nothing.
 type flat struct{}
