@@ -61,7 +61,7 @@ func reshaped(k kernel.Kernel, shape func(lengths ...float64) kernel.Stationary)
 
 // Ablate makes the named changes: one of Ablations each, or a field that holds a number, or several, and what it is to
 // hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a name that there is none of, with those that
-// there are, and at a number that is negative or infinite, or a count below 1.
+// there are, at a number that is negative or infinite or a count below 1, and at bounds of a logarithm that are none.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
 		if field, value, ok := strings.Cut(name, "="); ok {
@@ -126,6 +126,9 @@ func (s *Settings) assign(field, value string) error {
 		default:
 			return fmt.Errorf("%s holds no number", field)
 		}
+	}
+	if strings.HasSuffix(field, "Range") && !(v.Index(0).Float() > 0 && v.Index(0).Float() <= v.Index(1).Float()) {
+		return fmt.Errorf("%s holds two numbers above 0, the smaller one first", field)
 	}
 	return nil
 }

@@ -42,10 +42,12 @@ func TestAblateField(t *testing.T) {
 		"Shrink=": "no number", "Shrink=-1": "no number", "Shrink=NaN": "no number", "Shrink=+Inf": "no number",
 		"Steps=1.5": "no whole number", "Steps=0": "no whole number", "Shrink=1:2": "holds one number",
 		"Hedge.Trusted=1": "holds 2 numbers", "Besides=1:": "no number", "Kernels=1": "holds no number", "Compress=1": "holds no number",
-		"Hedge=1": "holds no number",
+		"Hedge=1":        "holds no number",
+		"NoiseRange=5:1": "smaller one first", "LengthRange=0:1": "above 0", "VarianceRange=2": "holds 2 numbers",
 	} {
 		assert.ErrorContains(t, s.Ablate(change), what, change)
 		assert.ErrorContains(t, s.Ablate(change), change)
 	}
 	assert.Equal(t, want.Steps, s.Steps)
+	require.NoError(t, s.Ablate("NoiseRange=0.1:0.1"))
 }
