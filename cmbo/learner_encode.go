@@ -171,7 +171,7 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 	c := decodeConfig(d)
 	l := &Learner{config: c, space: s, pass: d.Int(), first: decodeCensus(d), seen: decodeCensus(d)}
-	if l.pass < 0 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {
+	if l.pass < 0 || l.pass >= 1<<30 || l.pass == 0 && l.first != (census{}) || l.pass > 0 && l.first.valued == 0 {
 		d.Fail("pass %d of %d tasks", l.pass+1, l.first.tasks)
 	}
 	if d.Bool() {
@@ -183,7 +183,7 @@ func readLearner(d *codec.Decoder, s *Space) (*Learner, error) {
 		d.Fail("a first pass without a sample")
 	}
 	summed := d.Bool()
-	if summed != (l.first.valued > int64(sampleTasks)) {
+	if summed != (l.first.valued > int64(sampleTasks)) || l.pass > 1 && !summed { // which is the last pass
 		d.Fail("sums in pass %d of %d tasks: %t", l.pass+1, l.first.valued, summed)
 	}
 	if !summed || d.Err != nil {

@@ -332,6 +332,7 @@ func TestDecodeLearnerHoldsPasses(t *testing.T) {
 		"sums in pass 2 of 3 tasks: false":      func(l *Learner) { l.sums = nil },
 		"a scale of 0":                          func(l *Learner) { l.sums.sd = 0 },
 		"sums of 3 tasks, of which 2 were seen": func(l *Learner) { l.seen.valued = 2 },
+		"pass 1073741825 of 4 tasks":            func(l *Learner) { l.pass = 1 << 30 },
 		"":                                      func(l *Learner) { l.sums.sd = 0.5 },
 	} {
 		l := second()
@@ -352,6 +353,10 @@ func TestDecodeLearnerHoldsPasses(t *testing.T) {
 	require.False(t, more)
 	_, err = decodedLearner(t, alone, PriorLimits{})
 	require.NoError(t, err, "one task")
+	alone.pass = 2
+	_, err = decodedLearner(t, alone, PriorLimits{})
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorContains(t, err, "sums in pass 3 of 1 tasks: false")
 
 	l := cubeLearner(t, 2) // all that were seen are in the sample
 	addAll(t, l, append(fourTasks()[:2], fourTasks()[3]))
