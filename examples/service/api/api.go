@@ -172,9 +172,7 @@ func (c Context) Context() cmbo.Context {
 			out = make(cmbo.Context)
 		}
 		if n, ok := v.(json.Number); ok {
-			if x, err := n.Float64(); err == nil {
-				v = x
-			}
+			v, _ = n.Float64() // infinite if it is too large, which is refused
 		}
 		out[name] = v
 	}

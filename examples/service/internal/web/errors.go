@@ -215,6 +215,10 @@ func notJSON(err error) (api.Detail, bool) {
 // misfit says what was sent in place of what.
 func misfit(e *json.UnmarshalTypeError) string {
 	s := fmt.Sprintf("%s where %s belongs", e.Value, belongs(e.Type))
+	number, ok := strings.CutPrefix(e.Value, "number ")
+	if k := e.Type.Kind(); ok && (k == reflect.Float64 || !strings.ContainsAny(number, "-.eE")) {
+		s = e.Value + ", which is too large"
+	}
 	if e.Field != "" {
 		s += ", in " + e.Field
 	}
@@ -232,8 +236,10 @@ func belongs(t reflect.Type) string {
 		return "a list"
 	case reflect.Float64:
 		return "a number"
-	case reflect.Int, reflect.Uint64:
+	case reflect.Int:
 		return "a whole number"
+	case reflect.Uint64:
+		return "a whole number from 0 on"
 	case reflect.Pointer:
 		return belongs(t.Elem())
 	}

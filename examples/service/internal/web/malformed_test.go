@@ -77,6 +77,28 @@ func (s *service) prepare(t *testing.T) *twin.Twin {
 	return w
 }
 
+// A number that its type does not hold is said to be too large, and not to stand where a number belongs.
+func TestNumbersTooLarge(t *testing.T) {
+	s := newService(t)
+	s.prepare(t)
+	for _, tt := range []struct{ path, body, says string }{
+		{"/v1/studies/plain/trials/4/tell", `{"y":1e999}`, "number 1e999, which is too large, in y"},
+		{"/v1/studies/plain/trials/4/tell", `{"y":-1e999}`, "number -1e999, which is too large, in y"},
+		{"/v1/studies/plain/trials/4/tell", `{"y":"1"}`, "string where a number belongs, in y"},
+		{"/v1/studies/plain/ask", `{"n":99999999999999999999}`, "number 99999999999999999999, which is too large, in n"},
+		{"/v1/studies/plain/ask", `{"n":1.5}`, "number 1.5 where a whole number belongs, in n"},
+		{"/v1/studies", `{"id":"new","space":{"params":[{"name":"x","kind":"bool"}]},"options":{"context":{"h":1e999}}}`,
+			`descriptor \"h\" is +Inf`},
+		{"/v1/studies", `{"id":"new","options":{"seed":-1}}`,
+			"number -1 where a whole number from 0 on belongs, in options.seed"},
+	} {
+		w := s.answer(post(tt.path, tt.body))
+		if w.Code != http.StatusBadRequest || !strings.Contains(w.Body.String(), tt.says) {
+			t.Errorf("%s %s: %d %s", tt.path, tt.body, w.Code, w.Body)
+		}
+	}
+}
+
 // Ten thousand requests that are wrong in random ways are refused, each with a
 // reason in JSON, and change nothing.
 func TestMalformedRequests(t *testing.T) {
