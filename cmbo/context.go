@@ -19,8 +19,8 @@ type Context = space.Context
 // new one; otherwise the run is the same to the bit as without. Models of outputs do likewise; their offset and scale start
 // from the level of values in similar tasks, if descriptors predict that level ([Transfer] says so).
 //
-// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that no
-// past task has or that has the other kind there, and without a prior of the default.
+// New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that no past task has or that has
+// the other kind there, and without a prior of the default. A choice that no past task has is one unlike theirs.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		r.context, err = c.Normal()
