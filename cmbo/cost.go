@@ -34,8 +34,8 @@ func AsCost() OutputOption {
 
 // WithCost gives what an evaluation at a point costs where that is known beforehand, such as the number of epochs: a
 // positive finite number for every point of the space, given as [Space] describes rows. It takes the place of an output
-// [AsCost] and does the same. The function may be called for every candidate of every Ask, by one goroutine at a time,
-// must always return the same, and has to be given again to [Restore].
+// [AsCost] and does the same. The function may be called for every candidate of New and of every Ask, by one goroutine at a
+// time, must always return the same, and has to be given again to [Restore].
 func WithCost(cost func(x []float64) float64) Option {
 	return option{id: optCost, restore: true, run: gp.Setting(
 		func(c *runConfig) { c.cost = cost }, cost != nil, "a nil cost")}

@@ -850,24 +850,28 @@ func TestCostErrors(t *testing.T) {
 	}
 	_, err = New(s, WithCost(one), WithBudget(0.25))
 	assert.NoError(t, err)
-	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { return 0 }))
-	require.NoError(t, err)
-	_, err = o.Ask(ctx)
-	assert.ErrorContains(t, err, "is 0, which is not positive and finite")
 	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { return 0.25 }))
 	require.NoError(t, err)
 	_, err = o.Ask(ctx)
 	assert.NoError(t, err)
 
-	o, err = New(s, WithInitial(0), WithCost(func(x []float64) float64 { return x[0] - 10 }))
-	require.NoError(t, err)
-	_, err = o.Ask(ctx)
-	assert.ErrorIs(t, err, ErrOption)
-	assert.ErrorContains(t, err, "the cost of a=")
-	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { panic("no price") }))
-	require.NoError(t, err)
-	_, err = o.Ask(ctx)
-	assert.ErrorAs(t, err, new(*PanicError))
+	// What a list costs is asked at once, what other points cost when they may be proposed.
+	for _, tt := range []struct {
+		cost func(x []float64) float64
+		says string
+	}{
+		{func([]float64) float64 { return 0 }, "is 0, which is not positive and finite"},
+		{func(x []float64) float64 { return x[0] - 10 }, "the cost of a="},
+		{func([]float64) float64 { panic("no price") }, "no price"},
+	} {
+		_, err = New(s, WithCost(tt.cost))
+		assert.ErrorContains(t, err, tt.says)
+		assert.Equal(t, tt.says == "no price", errors.As(err, new(*PanicError)))
+		o, err = New(s.WithoutCandidates(), WithInitial(0), WithCost(tt.cost))
+		require.NoError(t, err)
+		_, err = o.Ask(ctx)
+		assert.ErrorContains(t, err, tt.says)
+	}
 
 	var b bytes.Buffer
 	o, err = New(s, WithCost(one))

@@ -129,6 +129,11 @@ func newOptimizer(space *Space, c *runConfig) (*Optimizer, error) {
 	} else if o.rows = space.Enumerate(enumerable); o.rows != nil {
 		o.points = space.EncodeAll(o.rows)
 	}
+	for _, row := range o.rows { // rather than after an initial design
+		if _, err := o.knownCost(row); err != nil {
+			return nil, err
+		}
+	}
 	if err := o.makeModel(); err != nil {
 		return nil, err
 	}
