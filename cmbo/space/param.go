@@ -209,7 +209,7 @@ func (p Param) nth(k float64) float64 {
 	case p.kind == KindOrdinal:
 		return p.values[int(k)]
 	case p.step == 0 || k == 0: // lo itself, which p.scale may round
-		return p.lo + k
+		return min(p.lo+k, p.hi) // ranks beyond 2^53 round
 	}
 	v := p.lo + k*p.step
 	if p.scale > 0 {

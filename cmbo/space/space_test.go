@@ -216,6 +216,13 @@ func TestIntLimits(t *testing.T) {
 	for _, row := range s.Near([]float64{maxInt, -maxInt}, 10, 0.1, rng.Stream(1, "limits")) {
 		require.NoError(t, s.Check(row))
 	}
+	// The ranks of a wide range round.
+	lo, hi := []int64{-8556006616956595, -5796155065108054}, []int64{5532155694621852, 4646532170301361}
+	wide, err := New(Int("a", int(lo[0]), int(hi[0])), Int("b", int(lo[1]), int(hi[1])))
+	require.NoError(t, err)
+	for _, row := range wide.Near([]float64{float64(hi[0]), float64(hi[1])}, 100, 1e-17, rng.Stream(1, "limits")) {
+		require.NoError(t, wide.Check(row))
+	}
 
 	for _, p := range []Param{Int("a", 0, most+1), Int("a", -most-1, 0), LogInt("a", 1, most+1), Int("a", 0, math.MaxInt)} {
 		_, err := New(p)
