@@ -241,6 +241,7 @@ func TestCurvesFlags(t *testing.T) {
 	for want, args := range map[string][]string{
 		"-acquisition changes nothing": {"-data", path, "-experiment", "curves", "-acquisition", "PI"},
 		"takes one file":               {"-data", path, "-data", path, "-experiment", "curves"},
+		"paper, hpob, quick, curves":   {"-data", path, "-experiment", "curve"},
 	} {
 		_, err := parse(args, new(bytes.Buffer))
 		require.ErrorContains(t, err, want)

@@ -233,7 +233,7 @@ func (c *overrides) idle(p *bench.Protocol) error {
 func (c *overrides) settle(o *options) error {
 	var err error
 	if o.protocol, err = bench.FindProtocol(cmp.Or(o.experiment, "paper")); err != nil {
-		return fmt.Errorf("-experiment: %w", err)
+		return fmt.Errorf("-experiment: %w, curves", err)
 	}
 	p := &o.protocol
 	if o.experiment == "" {
