@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"bytes"
 	"flag"
+	"fmt"
 	"math"
 	"slices"
 	"testing"
@@ -11,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -218,4 +220,65 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 	if mean, _ := stat.MeanVariance(all); *penaltyOther == "random" {
 		assert.Less(t, mean, -1.4)
 	}
+}
+
+// TestIntervalsHoldLowValuesTold: where past tasks have rows next to their best ones alone, intervals are as low as values of the
+// run's own that were raised: at their points and, in spaces without a list, at random ones.
+func TestIntervalsHoldLowValuesTold(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
+	space, err := cmbo.UnitCube(3)
+	require.NoError(t, err)
+	var told, low, random, held int
+	for seed := range uint64(3) {
+		r := rng.Stream(seed, t.Name())
+		centre := between(r, 3, 0, 1)
+		bowl := func() func(x []float64) float64 {
+			c := make([]float64, 3)
+			for j := range c {
+				c[j] = centre[j] + 0.05*r.NormFloat64()
+			}
+			return func(x []float64) float64 { return -linalg.SqDist(x, c) }
+		}
+		var tasks []cmbo.Task
+		for k := range 5 {
+			task, f := cmbo.Task{ID: fmt.Sprint(k)}, bowl()
+			for range []int{6, 20, 20}[seed] {
+				x := make([]float64, 3)
+				for j := range x {
+					x[j] = min(max(centre[j]+0.1*r.NormFloat64(), 0), 1)
+				}
+				task.X, task.Y = append(task.X, x), append(task.Y, f(x))
+			}
+			tasks = append(tasks, task)
+		}
+		f, o := bowl(), newOptimizer(t, space, cmbo.WithPrior(learn(t, space, tasks)))
+		holds := func(x []float64) int {
+			q, err := o.Quantiles(ctx, x)
+			require.NoError(t, err)
+			if y := f(x); q.Low <= y && y <= q.High {
+				return 1
+			}
+			return 0
+		}
+		for range 20 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			require.NoError(t, o.Tell(trial.ID, f(trial.X)))
+		}
+		for _, ob := range o.Observations() {
+			if ob.Y < -0.3 {
+				low++
+				told += holds(ob.X)
+			}
+		}
+		at, err := space.Sample(100, seed)
+		require.NoError(t, err)
+		for _, x := range at {
+			random++
+			held += holds(x)
+		}
+	}
+	t.Logf("90 %% intervals hold %d of %d low values told and %d of %d others", told, low, held, random)
+	require.Greater(t, float64(told), 0.75*float64(low))
+	require.Greater(t, float64(held), 0.8*float64(random))
 }

@@ -107,30 +107,33 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	return low, nil
 }
 
-// SetRaised says, before the model is shared, how far below the knees of their tasks the values lie that were raised: see
-// [scaling.Raised].
+// SetRaised says, before the model is shared, what [scaling.Raised] returns of the tasks.
 func (m *Model) SetRaised(depths []float64) {
 	slices.Sort(depths)
 	m.raised = depths
 }
 
-// Ends returns the ends of the 90 % interval of what Predict predicts with a mean and a deviation, as
-// far apart from other values as these are told. Below the knee the deviation is inflated, wholly from
-// Near below on, and the lower end is lower by what the depth says. Where more than a twentieth of what is predicted lies
-// where the past's values are raised to, which does not say how low they were, it is among these that the end is.
+// Ends returns the ends of the 90 % interval of what Predict predicts with a mean and a deviation, as far apart from other
+// values as these are told. Below the knee the deviation is inflated, wholly from Near below on, and the lower end is lower by
+// what the depth says. Where more than a twentieth of what is predicted lies where the run's values are raised to, or, if fewer
+// than three are, the past's, which does not say how low they were, it is among these that the end is.
 func (r *Run) Ends(mean, sd float64) (low, high float64) {
-	of, m := r.low, r.Model
-	if of.Near == 0 {
-		return mean - special.Z90*sd, mean + special.Z90*sd
+	of, m, lower, unit := r.low, r.Model, mean, 1.0
+	from, depths := math.Inf(-1), []float64(nil)
+	if of.Near > 0 {
+		below := min(mean-of.Knee, 0)
+		sd *= 1 + (m.inflation-1)*min(-below/of.Near, 1)
+		lower += (m.depth - 1) * below
+		from, depths, unit = of.Knee-scaling.RaisedFrom*of.Near, m.raised, of.Near
 	}
-	below := min(mean-of.Knee, 0)
-	sd *= 1 + (m.inflation-1)*min(-below/of.Near, 1)
-	lower := mean + (m.depth-1)*below
 	low, high = of.Back(lower-special.Z90*sd), of.Back(mean+special.Z90*sd)
+	if len(r.depths) >= 3 {
+		from, depths = max(from, slices.Min(r.y)), r.depths
+	}
 	const tail = 0.05
-	if p := special.NormCDF((of.Knee - scaling.RaisedFrom*of.Near - lower) / sd); p > tail && r.s.LowEnds && m.raised != nil {
-		depth := m.raised[int((1-tail/p)*float64(len(m.raised)))]
-		low = min(low, max(of.Knee-depth*of.Near, -points.MaxValue)) // which no value is below
+	if p := special.NormCDF((from - lower) / sd); p > tail && r.s.LowEnds && depths != nil {
+		depth := depths[int((1-tail/p)*float64(len(depths)))]
+		low = min(low, max(of.Knee-depth*unit, -points.MaxValue)) // which no value is below
 	}
 	return low, high
 }

@@ -64,6 +64,7 @@ func (r *Run) see(ctx context.Context, x *linalg.Dense, y, given []float64, by f
 			raised = scaling.RaiseBelow(y, far, r.Model.affine.wide())
 			r.low = r.Model.lowOf(raised, r.best(raised, given), by)
 			seen, variances = r.low.Compress(raised, given)
+			r.depths = r.low.Depths(y, raised, r.Model.affine.wide())
 		}
 		if err := r.fitOwn(ctx, x, y, given, raised, seen); err != nil {
 			return err
@@ -232,8 +233,7 @@ func (r *Run) settle(ctx context.Context, known bool) error {
 	return r.weigh(ctx)
 }
 
-// exactly is the evidence of scales by their logarithms, which rise: of each member with large being large and
-// with large being small, and of all.
+// exactly is the evidence of scales by their logarithms, which rise: of each member, large being large or small, and of all.
 type exactly struct {
 	at, total []float64
 	logs      [][][2]float64
@@ -382,8 +382,7 @@ func (r *Run) spread() float64 {
 	return 0
 }
 
-// deviation returns the population deviation of y, 0 if it is empty. Squares are taken in units of the
-// largest distance from the first value, a power of two, so that none is lost.
+// deviation returns the population deviation of y, 0 if it is empty. Squares are in units of a power of two: none is lost.
 func deviation(y []float64) float64 {
 	var m, v, top float64
 	for _, x := range y {

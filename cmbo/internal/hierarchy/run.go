@@ -39,6 +39,7 @@ type Run struct {
 	z      []float64   // in units of the run
 	u      float64     // that unit
 	low    scaling.Low // what makes differences between low values smaller
+	depths []float64   // below its knee of values that were raised: see scaling.Raised
 	affine affinePrior // for values in it
 	given  []float64   // noise variances as told, 0 where none was
 	counts []bool      // see Count
@@ -80,8 +81,7 @@ func (r *Run) another(s Settings) *Run {
 	return NewRun(r.Model, s, noise, r.Workers, nil, nil)
 }
 
-// at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's,
-// such as those told, are asked about in passing.
+// at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's, are asked about in passing.
 func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 	if r.kept.Hold(x) {
 		return r.kept, nil
@@ -125,8 +125,7 @@ func (r *Run) Fit(ctx context.Context, x *linalg.Dense, y, given []float64, pend
 	return r.await(ctx, pending)
 }
 
-// Count says among which of the values of the next Fit the best one is looked for, nil for all: those far below it
-// are seen as closer together.
+// Count says which values of the next Fit the best one is among, nil for all: those far below it are seen as closer together.
 func (r *Run) Count(counts []bool) { r.counts = counts }
 
 // best returns the largest of the values that count, less a deviation of its noise where given holds that.
@@ -140,8 +139,7 @@ func (r *Run) best(y, given []float64) float64 {
 	return best
 }
 
-// await conditions the run on points whose values are awaited, each as evaluated with
-// the mean that those before it leave. Points that it has already stay.
+// await conditions the run on points awaited, each as evaluated with the mean that those before it leave. Those it has stay.
 func (r *Run) await(ctx context.Context, x *linalg.Dense) error {
 	n, same := points.Len(x), 0
 	for same < min(n, len(r.pending)) && slices.Equal(r.pending[same].x.Row(0), x.Row(same)) {

@@ -1,13 +1,13 @@
 package scaling
 
 import (
+	"cmp"
 	"math"
 	"slices"
 )
 
-// The width of a task is the way from its median to its best value, or, where half of
-// the values are the best one, from its lower quartile. Of a run that has converged, most of whose points lie next to
-// the best one, it is the width of values apart: see points.Apart.
+// The width of a task is the way from its median to its best value, or, where half of the values are the best one, from its
+// lower quartile. Of a run that has converged, most of whose points lie next to the best one, it is that of values apart.
 const (
 	// lowWidths is how far below the best value of its task a value is told apart from worse ones, in widths.
 	lowWidths = 3
@@ -39,8 +39,7 @@ const beyondLosses = 1000
 // Where the others are all equal, nothing but the width given tells them from penalties.
 func RaiseLow(y []float64, width float64) []float64 { return RaiseBelow(y, math.Inf(1), width) }
 
-// RaiseBelow is RaiseLow of values of which the best that counts is given, +Inf for the largest: to where values
-// begin that are far below it and all others.
+// RaiseBelow is RaiseLow to where values begin that are far below a best one that counts, +Inf for none, and below all others.
 func RaiseBelow(y []float64, best, width float64) []float64 {
 	sorted := slices.Sorted(slices.Values(y))
 	top, shown, from := widthOf(sorted)
@@ -112,16 +111,21 @@ func LowOfTask(y []float64, apart ...float64) ([]float64, Low) {
 }
 
 // Raised returns how far below the knee the values of a task lie that RaiseLow raises, in Near, but for penalties.
-func Raised(y []float64, apart ...float64) (depths []float64) {
+func Raised(y []float64, apart ...float64) []float64 {
 	raised, l := LowOfTask(y, apart...)
 	if l.Near == 0 {
 		return nil
 	}
-	sorted := slices.Sorted(slices.Values(y))
-	least := sorted[penalties(sorted, 0)]
-	for i, v := range y {
-		if v < raised[i] && v >= least {
-			depths = append(depths, (l.Knee-v)/l.Near)
+	return l.Depths(y, raised, 0)
+}
+
+// Depths is Raised, rising, of values that were raised where a width was given; not in Near where that is 0.
+func (l Low) Depths(y, raised []float64, width float64) (depths []float64) {
+	sorted, after := slices.Sorted(slices.Values(y)), slices.Sorted(slices.Values(raised))
+	first := penalties(sorted, width)
+	for i := len(y) - 1; i >= first; i-- {
+		if sorted[i] < after[i] {
+			depths = append(depths, (l.Knee-sorted[i])/cmp.Or(l.Near, 1))
 		}
 	}
 	return depths
@@ -214,8 +218,7 @@ func NearOf(low []float64, apart ...float64) float64 {
 	return width / ends
 }
 
-// widthOf returns the best of values in rising order, their width, 0 for none, and the
-// index of the value from which that is measured.
+// widthOf returns the best of values in rising order, their width, 0 for none, and the index of that from which it is measured.
 func widthOf(sorted []float64) (best, width float64, from int) {
 	n := len(sorted)
 	if n < 3 {
@@ -228,9 +231,8 @@ func widthOf(sorted []float64) (best, width float64, from int) {
 	return best, best - sorted[from], from
 }
 
-// penalties returns how many of the values, in rising order, are penalties: at most three quarters
-// of them, so that three at least are none, that are closer to each other than to the others, and
-// from these many times the range that they have, or width where they are all equal.
+// penalties returns how many of the values, in rising order, are penalties: at most three quarters and all but three, closer to
+// each other than to the others, and from these many times the range that they have, or width where they are all equal.
 func penalties(sorted []float64, width float64) int {
 	n := len(sorted)
 	for k := min(n-3, 3*n/4); k > 0; k-- {
