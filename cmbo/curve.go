@@ -20,8 +20,8 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// hopeless is the share of its chance to become the best that a trial has to keep. A smaller one
-// stops later, and less often what would have become the best, which is not proposed again.
+// hopeless is the share of its chance to become the best that a trial has to keep, by the steps that are to come of all. A
+// smaller one stops later, and less often what would have become the best, which is not proposed again.
 const hopeless = 0.1
 
 // A Prospect is what is known of the end of an evaluation that is under way, and the advice that follows: see
@@ -81,8 +81,9 @@ func percent(p float64) string {
 // may advise to stop, and then an estimate would take the value's place. If an evaluation restarts after a crash, report
 // the steps after its last one, or cancel its trial and enqueue its point.
 //
-// The advice is to stop once the curve has cut the chance to become the best by nine tenths, judging by the curves of
-// past tasks ([Task.Curves]) and of the run, or earlier with [WithCheckpoints]. However small a chance was before the
+// The advice is to stop once the chance to become the best, for each step to come, is a tenth of what it was before the curve
+// for each step of all, judging by the curves of past tasks ([Task.Curves]) and of the run, or earlier with
+// [WithCheckpoints]: what is half done has to keep a twentieth of its chance. However small a chance was before the
 // curve, as of a point enqueued far from the best, it is no reason to stop: models are too sure of such chances, and to
 // stop all below 1e-4 finds less (examples/hpob/README.md). It needs a best value and, without past curves or with a prior
 // of ranks, five completed curves. Report fails, changing nothing, with [ErrUnknownTrial], [ErrTrialClosed], [ErrStep], or,
@@ -210,6 +211,9 @@ func (u *curveUnit) belief(c *runConfig, mean, sd float64) belief {
 	return u.model.belief(c, &u.values, (mean-u.values.Shift)/u.values.Scale, sd/u.values.Scale)
 }
 
+// remaining returns how many steps are to come after one, the end among them.
+func (u *curveUnit) remaining(step int) int { return max(u.last+1-step, 1) }
+
 // unit returns that of the log of a draft.
 func (o *draft) unit(ctx context.Context) (*curveUnit, error) {
 	u := &o.Optimizer.curves
@@ -324,8 +328,9 @@ type ahead struct {
 	mean, variance float64 // of the end, by the model of the objective alone, as it sees values
 	best           float64 // to beat, likewise
 
+	remaining int // steps to come
+
 	checkpoints bool
-	remaining   int     // steps to the end, the present one not counted
 	start       float64 // the logarithm of the improvement a step that was expected when it began
 }
 
@@ -353,6 +358,7 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 	}
 	a.mean, a.variance = end[0], end[1]
 	a.best, _ = a.law.unit.seen(o.config.oriented(o.h.Observations[i].Y), 0)
+	a.remaining = a.law.unit.remaining(step)
 	if a.checkpoints = o.config.checkpoints; a.checkpoints {
 		err = o.pace(ctx, &a, id, step)
 	}
@@ -362,7 +368,6 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 // pace completes what is known of a trial that can go on later: one that resumes another began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 	last := a.law.unit.last
-	a.remaining = max(last+1-step, 1)
 	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
 	if k := o.h.Trials[id-1].Resumes; k > 0 {
 		c := o.h.Shown(k)
@@ -412,7 +417,7 @@ func (a ahead) after(y float64) (chance float64, stop bool) {
 	if a.checkpoints {
 		return chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.remaining)) < a.start
 	}
-	return chance, chance < hopeless*a.before()
+	return chance, chance < hopeless*a.before()*float64(a.remaining)/float64(a.law.unit.last+1)
 }
 
 // What the model makes of ends is too sure to be told, and its errors have tails: those of deviations too small by

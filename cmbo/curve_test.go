@@ -210,7 +210,7 @@ func TestReportStops(t *testing.T) {
 						assert.True(t, math.IsNaN(p.Best))
 					}
 					if p.Stop {
-						assert.Less(t, p.Chance, p.Before/10)
+						assert.Less(t, p.Chance, p.Before/10*float64(curveSteps+1-step)/(curveSteps+1))
 						if known {
 							assert.InDelta(t, y, p.Mean, 5*p.SD)
 						}
@@ -492,7 +492,8 @@ func TestCutoff(t *testing.T) {
 						p, err := twin.Report(ctx, trial.ID, step, cut+sign*shift)
 						require.NoError(t, err)
 						require.Equal(t, stop, p.Stop, "%v at step %d: %s", cut, step, p)
-						require.InDelta(t, p.Before/10, p.Chance, 0.1*p.Before)
+						kept := p.Before / 10 * float64(curveSteps+1-step) / (curveSteps + 1)
+						require.InDelta(t, kept, p.Chance, kept/2)
 					}
 				}
 				require.NoError(t, o.Tell(trial.ID, y))
