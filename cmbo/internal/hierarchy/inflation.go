@@ -107,7 +107,8 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 	return low, nil
 }
 
-// SetRaised says, before the model is shared, what [scaling.Raised] returns of the tasks.
+// SetRaised says, before the model is shared, how far below the knees of their tasks the values lie that were raised: see
+// [scaling.Raised].
 func (m *Model) SetRaised(depths []float64) {
 	slices.Sort(depths)
 	m.raised = depths

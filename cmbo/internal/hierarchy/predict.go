@@ -206,7 +206,8 @@ func (r *Run) Expect(ctx context.Context, dst []float64, x *linalg.Dense, f func
 	return err
 }
 
-// LogWithin writes the logarithms of the mean probabilities that values measured at the rows of x lie between lo and hi.
+// LogWithin writes the logarithm of the probability that the value measured at a row of x lies
+// between lo and hi, one of which may be infinite: the mean of that of all hypotheses' parts.
 func (r *Run) LogWithin(ctx context.Context, dst []float64, x *linalg.Dense, lo, hi float64) error {
 	lo, hi = r.low.At(lo)/r.u-r.centre(), r.low.At(hi)/r.u-r.centre()
 	total, err := r.sum(ctx, r.predicting(), dst, x, 1, false, func(w, mean, sd float64) float64 {

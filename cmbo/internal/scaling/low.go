@@ -7,7 +7,8 @@ import (
 )
 
 // The width of a task is the way from its median to its best value, or, where half of the values are the best one, from its
-// lower quartile. Of a run that has converged, most of whose points lie next to the best one, it is that of values apart.
+// lower quartile. Of a run that has converged, most of whose points lie next to the best one, it is that of values apart: see
+// points.Apart.
 const (
 	// lowWidths is how far below the best value of its task a value is told apart from worse ones, in widths.
 	lowWidths = 3
