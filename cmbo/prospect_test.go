@@ -289,6 +289,22 @@ func TestProspectAhead(t *testing.T) {
 			trial = again
 		} else {
 			assert.Equal(t, chance < hopeless*a.before()*7/11, stop)
+			// Between a value that goes on and one that stops the chance is what a trial has to keep.
+			on, off := best.Y+unit, best.Y-unit
+			_, stop = a.after(on)
+			require.False(t, stop)
+			_, stop = a.after(off)
+			require.True(t, stop)
+			for range 60 {
+				m := (on + off) / 2
+				if _, stop := a.after(m); stop {
+					off = m
+				} else {
+					on = m
+				}
+			}
+			chance, _ = a.after(on)
+			assert.InEpsilon(t, a.before()*7/110, chance, 1e-6)
 		}
 		// Interrupted anywhere it says so.
 		want, wantChance, err := o.Cutoff(ctx, trial.ID, 6)

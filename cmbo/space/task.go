@@ -35,7 +35,8 @@ type Task struct {
 	// for nothing. The paper's method passes it over.
 	Context Context `json:"context,omitempty"`
 	// Failed holds the points whose evaluation failed and gave no value, one a row. They teach where evaluations succeed, and
-	// nothing of how good points are. A task may consist of failures alone.
+	// nothing of how good points are. A task may consist of failures alone, but not all tasks of a past: of these Learn
+	// has nothing to learn from.
 	Failed [][]float64 `json:"failed,omitempty"`
 	// FailedOutputs holds what was measured of the evaluations that failed, in the order of
 	// Failed, as Outputs does of the others; nil for nothing.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 )
@@ -150,6 +151,21 @@ func TestEnds(t *testing.T) {
 	m.SetRaised([]float64{math.Inf(1)})
 	low, _ = r.Ends(knee-2*near, 0.1*near)
 	require.Equal(t, -points.MaxValue, low)
+	// Of three raised values of the run's own it is so much of these, from where they were raised to, though no low ones are seen
+	// closer together.
+	r.low = scaling.Low{}
+	for _, tt := range []struct {
+		depths      []float64
+		mean, lower float64
+	}{
+		{[]float64{5, 6}, -1, -1 - special.Z90}, {[]float64{4, 5, 6}, -1, -6}, {[]float64{4, 5, 6}, 2, 2 - special.Z90},
+		{[]float64{4, 5, 6}, 1.3, -5}, // Φ(−1.1) is .136: 1 − .05/Φ is .63, and the second begins at 1/3
+	} {
+		r.depths, r.y = tt.depths, []float64{1, 0.2, 0.8}
+		low, high := r.Ends(tt.mean, 1)
+		require.InDelta(t, tt.lower, low, 1e-12, tt)
+		require.InDelta(t, tt.mean+special.Z90, high, 1e-12, tt)
+	}
 }
 
 // TestInflationBounds: depth and inflation lie from 1 to what any past is believed, and few values say

@@ -187,6 +187,7 @@ func TestRaised(t *testing.T) {
 			require.Greater(t, got[i], math.Exp(RaisedFrom)-1)
 		}
 	}
+	require.Equal(t, []float64{13, 21}, Low{Knee: 1}.Depths([]float64{-20, 0, 2, -12, 3}, []float64{-2, 0, 2, -2, 3}, 1), "without Near")
 	require.Empty(t, Raised(y[:5]), "none is raised")
 	require.Empty(t, Raised([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}))
 }

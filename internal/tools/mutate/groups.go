@@ -8,7 +8,7 @@ var groups = []group{
 	{"journal", []string{"cmbo/journal.go", "cmbo/internal/runlog/seal.go", "cmbo/journalfile/journalfile.go"}, []suite{{"./cmbo/journalfile", ""}, {"./cmbo", "Journal|Restore|Panic"}}},
 	{"snapshot", []string{"cmbo/snapshot.go", "cmbo/internal/runlog/log.go", "cmbo/internal/runlog/stored.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Snapshot|Restore|Journal|Enqueue|Config|WithNewPrior"}, {"./cmbo", ""}}},
 	{"outputs", []string{"cmbo/output*.go", "cmbo/internal/runlog/output.go"}, []suite{{"./cmbo/internal/runlog", ""}, {"./cmbo", "Constraint|RequirementsAsk|Foretell|Violation|Stopped|CurvesOfTasks|CostErrors|TestBudget|Output|Lead|Feasible|Snapshot|CheckOutputs|Misfit"}}},
-	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail|LearnReportsPanics"}}},
+	{"hierarchy", []string{"cmbo/internal/hierarchy/*.go"}, []suite{{"./cmbo/internal/hierarchy", ""}, {"./cmbo", "DefaultTrace|Golden|Explain|Transfer|Fail|LearnReportsPanics|LowValues"}}},
 	{"model", []string{"cmbo/internal/gp/*.go", "cmbo/internal/scaling/*.go"}, []suite{
 		{"./cmbo/internal/scaling", ""}, {"./cmbo/internal/gp", ""}, {"./cmbo/internal/hierarchy", "Base"}, {"./cmbo/baseline", "MultiNLL"}, {"./cmbo/paper", ""}, {"./cmbo", "Mixture|Prior|Learn|View|Plain|NoPast|LowValues"},
 	}},
