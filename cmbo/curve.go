@@ -211,7 +211,7 @@ func (u *curveUnit) belief(c *runConfig, mean, sd float64) belief {
 	return u.model.belief(c, &u.values, (mean-u.values.Shift)/u.values.Scale, sd/u.values.Scale)
 }
 
-// remaining returns how many steps are to come after one, the end among them.
+// remaining returns how many steps are to come after one, the end among them: after 0 those of a whole evaluation.
 func (u *curveUnit) remaining(step int) int { return max(u.last+1-step, 1) }
 
 // unit returns that of the log of a draft.
@@ -367,7 +367,6 @@ func (o *draft) look(ctx context.Context, id, step int) (a ahead, known bool, er
 
 // pace completes what is known of a trial that can go on later: one that resumes another began where that one stopped.
 func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
-	last := a.law.unit.last
 	from, mean, sd := 0, a.mean, math.Sqrt(a.variance)
 	if k := o.h.Trials[id-1].Resumes; k > 0 {
 		c := o.h.Shown(k)
@@ -382,7 +381,7 @@ func (o *draft) pace(ctx context.Context, a *ahead, id, step int) error {
 		}
 		mean, sd = ahead{law: l, mean: a.mean, variance: a.variance}.end(o.config.oriented(c.Values[n]))
 	}
-	a.start = acq.LogExpectedImprovement(mean, sd, a.best) - math.Log(float64(last+1-from))
+	a.start = acq.LogExpectedImprovement(mean, sd, a.best) - math.Log(float64(a.law.unit.remaining(from)))
 	return nil
 }
 
@@ -417,7 +416,7 @@ func (a ahead) after(y float64) (chance float64, stop bool) {
 	if a.checkpoints {
 		return chance, acq.LogExpectedImprovement(mean, sd, a.best)-math.Log(float64(a.remaining)) < a.start
 	}
-	return chance, chance < hopeless*a.before()*float64(a.remaining)/float64(a.law.unit.last+1)
+	return chance, chance < hopeless*a.before()*float64(a.remaining)/float64(a.law.unit.remaining(0))
 }
 
 // What the model makes of ends is too sure to be told, and its errors have tails: those of deviations too small by

@@ -28,7 +28,7 @@ var (
 // stoppedSteps is the number of steps of a whole evaluation, the last of which shows the end.
 const stoppedSteps = 10
 
-// A learningCurve makes curves up that come from two spreads below their ends: those of good ends late, so that they cross others'
+// learningCurve makes up a curve that comes from two spreads below its end: curves of good ends late, so that they cross others
 // ("slow"), or early ("fast"), or all alike.
 func learningCurve(r *rand.Rand, kind string, end, spread float64) (c cmbo.Curve) {
 	slow := map[string]float64{"slow": math.Exp(*stoppedSharp * end / spread), "alike": 0.5, "fast": 1 - math.Exp(*stoppedSharp*end/spread)}[kind]
