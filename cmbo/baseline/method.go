@@ -4,7 +4,6 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -83,12 +82,11 @@ func Methods() []Method {
 
 // Find returns the method of that name, letter case ignored. It fails with [cmbo.ErrOption] and lists the names.
 func Find(name string) (Method, error) {
-	all := Methods()
-	if i := slices.IndexFunc(all, func(m Method) bool { return strings.EqualFold(m.Name, name) }); i >= 0 {
-		return all[i], nil
+	m, err := names.Find(Methods(), func(m Method) string { return m.Name }, "method", name)
+	if err != nil {
+		return Method{}, gp.OptionErrorf("%v", err)
 	}
-	known := names.All(all, func(m Method) string { return m.Name })
-	return Method{}, gp.OptionErrorf("there is no method %q among %s", name, strings.Join(known, ", "))
+	return *m, nil
 }
 
 // A learnFunc makes a model, and fails, as Method.Learn does.

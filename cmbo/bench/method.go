@@ -104,11 +104,11 @@ func findMethod(all []Method, name string) (*Method, error) {
 		sharing := fromBaseline(m, true)
 		return &sharing, err
 	}
-	if i := slices.IndexFunc(all, func(m Method) bool { return strings.EqualFold(m.Name, name) }); i >= 0 {
-		return &all[i], nil
+	m, err := names.Find(all, func(m Method) string { return m.Name }, "method", name)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", cmbo.ErrOption, err)
 	}
-	known := names.All(all, func(m Method) string { return m.Name })
-	return nil, fmt.Errorf("%w: there is no method %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
+	return m, nil
 }
 
 // fromBaseline returns a method of package baseline. If values are shared, those of all tasks are standardised together,

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
@@ -86,12 +85,11 @@ func Protocols() []Protocol {
 
 // FindProtocol returns the preset of that name, letter case ignored. It fails with [cmbo.ErrOption].
 func FindProtocol(name string) (Protocol, error) {
-	all := Protocols()
-	if i := slices.IndexFunc(all, func(p Protocol) bool { return strings.EqualFold(p.Name, name) }); i >= 0 {
-		return all[i], nil
+	p, err := names.Find(Protocols(), func(p Protocol) string { return p.Name }, "protocol", name)
+	if err != nil {
+		return Protocol{}, fmt.Errorf("%w: %v", cmbo.ErrOption, err)
 	}
-	known := names.All(all, func(p Protocol) string { return p.Name })
-	return Protocol{}, fmt.Errorf("%w: there is no protocol %q among %s", cmbo.ErrOption, name, strings.Join(known, ", "))
+	return *p, nil
 }
 
 func (p Protocol) clone() Protocol {
