@@ -114,7 +114,7 @@ func encodeParams(e *codec.Encoder, ps []Param) {
 
 func encodeConfig(e *codec.Encoder, c *learnConfig) {
 	if len(c.ablations) > 0 {
-		e.Err = errors.New("a prior of an ablation is not stored")
+		e.Err = cmp.Or(e.Err, errors.New("a prior of an ablation is not stored"))
 	}
 	e.Fixed(c.seed)
 	e.Bool(c.minimize)

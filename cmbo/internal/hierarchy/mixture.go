@@ -382,7 +382,8 @@ func (r *Run) spread() float64 {
 	return 0
 }
 
-// deviation returns the population deviation of y, 0 if it is empty. Squares are in units of a power of two: none is lost.
+// deviation returns the population deviation of y, 0 if it is empty. Squares are taken in units of the
+// largest distance from the first value, a power of two, so that none is lost.
 func deviation(y []float64) float64 {
 	var m, v, top float64
 	for _, x := range y {

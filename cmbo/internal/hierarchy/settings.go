@@ -118,7 +118,9 @@ type Hedge struct {
 	// quarter, every fifth some 7 %, so that a past that is trusted pays for every tenth. One that the values
 	// contradict is worth no more than every second.
 	Trusted, Doubted, Alone [2]int
-	Failing                 [2]int // likewise, of failures while no value is known: after two the past's next best region has not been asked
+	// Failing is likewise of failures while no value is known, of which masses say nothing. After two the past's next best region
+	// has not been asked (TestBestElsewhere); TestLeavesAFailingRegion fails without.
+	Failing [2]int
 	// Ties is the number of values equal to the best, beside it, from which on the past counts as
 	// doubted, 0 for never: where values have levels its best region may lie on a lesser one, which
 	// each value there confirms. Three cost 2 % of the area on tst-svm, five nothing: see EVIDENCE.md.

@@ -40,7 +40,8 @@ const beyondLosses = 1000
 // Where the others are all equal, nothing but the width given tells them from penalties.
 func RaiseLow(y []float64, width float64) []float64 { return RaiseBelow(y, math.Inf(1), width) }
 
-// RaiseBelow is RaiseLow to where values begin that are far below a best one that counts, +Inf for none, and below all others.
+// RaiseBelow is RaiseLow of values of which the best that counts is given, +Inf for the largest: to where values
+// begin that are far below it and all others.
 func RaiseBelow(y []float64, best, width float64) []float64 {
 	sorted := slices.Sorted(slices.Values(y))
 	top, shown, from := widthOf(sorted)
