@@ -92,9 +92,11 @@ const (
 	TransferHelps
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
-	// upside down, and the run came to good values sooner than chance: the sum of the run's regrets up to each value is less
-	// than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point. A past that
-	// looks like noise neither misleads nor is upside down.
+	// upside down, or if past evaluations failed and fewer of the run's did than of random points would, by the deviation that
+	// chance gives their number; and the run came to good values sooner than chance: the sum of its regrets up to each value is
+	// less than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point, and
+	// failed, if past ones did, with the probability that the model of success gives it. A past that looks like noise neither
+	// misleads nor is upside down.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -146,6 +148,7 @@ type Transfer struct {
 	silent    bool     // the past looks like noise, or its tasks have next to nothing in common
 	agreement float64  // how the past ranks the points told: see ranks
 	better    int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
+	spared    bool     // fewer of the run's evaluations failed than of random points would, as past failures have it
 	sooner    bool     // the run came to good values sooner than chance does
 }
 
@@ -238,12 +241,15 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
 	}
 	if t.sooner {
-		past := "the past"
-		if t.better < 0 {
-			past = "the past upside down"
+		by := "the past ranks them as they are"
+		switch {
+		case t.better < 0:
+			by = "the past upside down ranks them as they are"
+		case t.better == 0:
+			by = "less of it failed than would at random, given where past evaluations failed"
 		}
-		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s ranks them as they are, "+
-			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, past, 100*none, 100*down)
+		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s, "+
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, by, 100*none, 100*down)
 	}
 	shows := ""
 	if t.silent && !t.ranked() {
@@ -278,10 +284,19 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	if err != nil {
 		return t, err
 	}
-	if t.Verdict == TransferMisleads && t.better != 0 {
+	if t.Verdict == TransferMisleads {
+		space := o.everywhere(chancePoints, "verdict")
+		var succeeds []float64
+		if p := o.config.prior; p != nil && p.success != nil {
+			if succeeds, err = o.requirements[success].(*successRequirement).probability(ctx, o, space); err != nil {
+				return t, err
+			}
+			n, failing := float64(o.h.Ended()), 1-stat.Sum(succeeds)/float64(len(succeeds))
+			t.spared = n*failing-float64(o.h.Failures) > math.Sqrt(n*failing*(1-failing))
+		}
 		y := scaling.RaiseLow(among(d.Y, told), 0)
-		regret, random := regrets(points.Pick(d.X, rows), y, o.everywhere(chancePoints, "verdict"))
-		if t.sooner = clearlySooner*regret < random; t.sooner {
+		regret, random := regrets(points.Pick(d.X, rows), y, o.h.FailedBefore(), space, succeeds)
+		if t.sooner = (t.better != 0 || t.spared) && clearlySooner*regret < random; t.sooner {
 			t.Verdict = TransferUnclear
 		}
 	}
@@ -399,11 +414,13 @@ func (t Transfer) verdict(y []float64) Verdict {
 	return TransferUnclear
 }
 
-// regrets returns what the best of the values y, told one after the other at the rows of x, up to
-// each of them lacked to the best of all, summed up, and what it is expected to be of as many points
-// drawn at random from a space, if each has the value of the nearest row, of the first of those as near.
-func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random float64) {
+// regrets returns what the best of the values y, told one after the other at the rows of x, lacked to the best of all after each
+// evaluation, failures before each value among them, summed up, and what it is expected to be of as many points drawn at random
+// from a space, if each has the value of the nearest row, of the first of those as near, with its probability of success: always
+// if that is nil. What failed has the lowest value.
+func regrets(x *linalg.Dense, y []float64, failed []int, space *linalg.Dense, succeeds []float64) (regret, random float64) {
 	share := make([]float64, len(y)) // of the space, that each row is nearest to
+	var below float64                // share of the space up to a value: its n-th power is that of n draws
 	for i := range points.Len(space) {
 		var nearest int
 		least := math.Inf(1)
@@ -412,19 +429,25 @@ func regrets(x *linalg.Dense, y []float64, space *linalg.Dense) (regret, random 
 				nearest, least = j, d
 			}
 		}
-		share[nearest] += 1 / float64(points.Len(space))
+		p := 1.0
+		if succeeds != nil {
+			p = succeeds[i]
+		}
+		share[nearest] += p / float64(points.Len(space))
+		below += (1 - p) / float64(points.Len(space))
 	}
-	best, largest := math.Inf(-1), slices.Max(y)
-	for _, v := range y {
+	best, largest, draws := slices.Min(y), slices.Max(y), len(y)
+	for i, v := range y {
+		regret += float64(failed[i]) * (largest - best)
 		best = max(best, v)
 		regret += largest - best
+		draws += failed[i]
 	}
 	order := stat.Order(len(y), func(i, j int) int { return cmp.Compare(y[i], y[j]) })
-	var below float64 // share of the space up to a value: its n-th power is that of n draws
 	for k, i := range order[:len(order)-1] {
 		below += share[i]
 		power := 1.0
-		for range y {
+		for range draws {
 			power *= below
 			random += power * (y[order[k+1]] - y[i])
 		}

@@ -100,6 +100,9 @@ func TestTransferInWords(t *testing.T) {
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
+		{Transfer{Verdict: TransferUnclear, sooner: true, spared: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)},
+			"unclear: the run came to good values sooner than chance does, and less of it failed than would at random, given where past " +
+				"evaluations failed, but 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferTooEarly, Values: 3, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell whether the past helps: 3 of 5 values"},
 		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.5, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell whether the past helps: 3 of 5 values"},
 		{Transfer{Verdict: TransferTooEarly, Values: 3, OtherUnits: 0.51, Hypotheses: shares(0.5, 0.5, 0, 0)},
@@ -224,9 +227,31 @@ func TestRegretsOfChance(t *testing.T) {
 			}
 		}
 	}
-	regret, random := regrets(x, y, space)
+	regret, random := regrets(x, y, make([]int, 3), space, nil)
 	require.Equal(t, 5.0+5+0, regret)
 	require.InDelta(t, want/125, random, 1e-12)
+
+	// One evaluation failed before the second value: of four draws, each fails or succeeds.
+	succeeds := []float64{0.5, 1, 0.2, 0.7, 0}
+	want = 0
+	var draw func(left int, chance, best, sum float64)
+	draw = func(left int, chance, best, sum float64) {
+		if left == 0 {
+			want += chance * sum
+			return
+		}
+		for i, p := range succeeds {
+			after := max(best, value[i])
+			draw(left-1, chance*p/5, after, sum+7-after)
+			draw(left-1, chance*(1-p)/5, best, sum+7-best)
+		}
+	}
+	draw(4, 1, -1, 0)
+	regret, random = regrets(x, y, []int{0, 1, 0}, space, succeeds)
+	require.Equal(t, 5.0+5+5+0, regret)
+	require.InDelta(t, want, random, 1e-12)
+	regret, _ = regrets(x, y, []int{2, 0, 0}, space, succeeds)
+	require.Equal(t, 8.0+8+5+5+0, regret)
 }
 
 // TestBinomialTail adds up Pascal's triangle.

@@ -375,6 +375,21 @@ func (h *Log) EncodedLabels() (x *linalg.Dense, z []float64) {
 // Ended returns the number of evaluations that succeeded or failed, observed ones and those stopped for good too.
 func (h *Log) Ended() int { return len(h.answers) }
 
+// FailedBefore returns how many evaluations failed between each observation and the one before it.
+func (h *Log) FailedBefore() []int {
+	failed := make([]int, 0, len(h.Observations))
+	n := 0
+	for _, e := range h.answers {
+		switch e.Kind {
+		case EventFailed:
+			n++
+		case EventTold, EventObserved:
+			failed, n = append(failed, n), 0
+		}
+	}
+	return failed
+}
+
 // EncodedPending returns the points of the open trials in the unit cube.
 func (h *Log) EncodedPending() *linalg.Dense {
 	var rows [][]float64

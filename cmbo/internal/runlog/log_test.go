@@ -335,8 +335,9 @@ func checkLog(t *testing.T, h *Log) {
 	var trials, observed, labelled, seen, pending [][]float64
 	var open []int
 	started, failures := 0, 0
-	paused := make(map[[2]float64]int) // the trial that can go on
-	waiting := make(map[int]bool)      // trials whose estimates count while nobody goes on
+	failedBefore, counted := []int{}, 0 // failures, and those before the last value
+	paused := make(map[[2]float64]int)  // the trial that can go on
+	waiting := make(map[int]bool)       // trials whose estimates count while nobody goes on
 	for _, e := range h.Events {
 		if e.X != nil && e.Kind != EventEnqueued {
 			seen = append(seen, e.X)
@@ -379,12 +380,14 @@ func checkLog(t *testing.T, h *Log) {
 			learned, estimated = append(learned, Observation{asked[e.Trial], e.Y, e.Noise, e.Trial, e.Outputs}), append(estimated, false)
 			observed, labelled = append(observed, asked[e.Trial]), append(labelled, asked[e.Trial])
 			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 1), append(ends, hierarchy.Succeeded)
+			failedBefore, counted = append(failedBefore, failures-counted), failures
 		case EventObserved:
 			learned, estimated = append(learned, Observation{e.X, e.Y, e.Noise, 0, e.Outputs}), append(estimated, false)
 			started++
 			used[[2]float64(e.X)]++
 			observed, labelled = append(observed, e.X), append(labelled, e.X)
 			values, labels, ours, ends = append(values, e.Y), append(labels, hierarchy.Succeeded), append(ours, 0), append(ends, hierarchy.Succeeded)
+			failedBefore, counted = append(failedBefore, failures-counted), failures
 		case EventFailed:
 			failures++
 			delete(paused, [2]float64(asked[e.Trial]))
@@ -410,6 +413,7 @@ func checkLog(t *testing.T, h *Log) {
 	assert.Equal(t, started, h.Started())
 	assert.Equal(t, open, h.Pending())
 	assert.Equal(t, failures, h.Failures)
+	assert.Equal(t, failedBefore, h.FailedBefore())
 	assert.Equal(t, seen, h.Seen)
 	assert.True(t, slices.EqualFunc(queue(h.Events), h.Queue, slices.Equal), "the queue")
 	unproposable := maps.Clone(h.Used)
