@@ -3,6 +3,7 @@ package cmbo
 import (
 	"math"
 	"math/rand/v2"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/linalg"
@@ -26,13 +27,16 @@ func (o *draft) judge() judge {
 	if o.config.acquisition != EI() || o.config.surrogate != nil { // improvement has to be what is asked for
 		return byModel
 	}
-	if o.untoldWithin() {
+	beyond, alike := o.beyond()
+	if alike {
 		return byDistance
 	}
-	trusted := false
+	trusted, stalled := false, o.h.Stalled(o.config.minimize)
 	switch {
 	case len(o.h.Observations) == 0:
 		when = o.settings.Hedge.Failing
+	case beyond > 0:
+		when, stalled = o.settings.Hedge.Beyond, beyond
 	case past == nil:
 		when = o.settings.Hedge.Alone
 	default:
@@ -45,7 +49,6 @@ func (o *draft) judge() judge {
 		}
 	}
 	after, every := when[0], when[1]
-	stalled := o.h.Stalled(o.config.minimize)
 	if every == 0 || stalled < after {
 		return byModel
 	}
@@ -58,17 +61,19 @@ func (o *draft) judge() judge {
 	return byDistance
 }
 
-// untoldWithin reports whether an output of which no past task tells had one value in all evaluations, beyond its limits, as a
-// flag and a time-out have: nothing says where it holds them, and improvement leads wherever the objective is best.
-func (o *draft) untoldWithin() bool {
+// beyond returns how many values an output has at most of which none holds its limits. It also reports whether there is one of
+// which no past task tells and whose values are all the same, as those of a flag and a time-out are: nothing says where it holds
+// its limits, and improvement leads wherever the objective is best.
+func (o *draft) beyond() (values int, alike bool) {
 	for _, r := range o.requirements {
 		if m, ok := r.(*outputModel); ok {
-			if _, raw := o.h.EncodedOutput(m.output.Name); len(raw) > 0 && m.unscaled(raw) && m.output.Beyond(raw[0]) > 0 {
-				return true
+			_, raw := o.h.EncodedOutput(m.output.Name)
+			if !slices.ContainsFunc(raw, func(v float64) bool { return m.output.Beyond(v) == 0 }) {
+				values, alike = max(values, len(raw)), alike || len(raw) > 0 && m.unscaled(raw)
 			}
 		}
 	}
-	return false
+	return values, alike
 }
 
 // tied reports whether proposals since the one of the best value have brought that value so

@@ -114,12 +114,18 @@ func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	return s
 }
 
-// ownWarp returns the scale of the run's own values: for a cost always that of logarithms.
+// ownWarp returns the scale of the run's own values: for a cost always that of logarithms. A limit of 0 or next to nothing is
+// as far below positive values as they are large: by logarithms it would be farther from all of them than they are from each
+// other, and points were the likelier to hold it the less is known of them.
 func (m *outputModel) ownWarp(y []float64) scaling.Warp {
 	if m.output.Cost {
 		return scaling.LogWarp(y)
 	}
-	return scaling.ChooseWarp(0, y)
+	w := scaling.ChooseWarp(0, y)
+	if _, hi := m.output.Limits(); 0 < w.Unit && hi < w.Unit {
+		w.Unit = slices.Min(y)
+	}
+	return w
 }
 
 // unscaled reports whether values have no scale, which the past tells if it knows the output.

@@ -318,6 +318,25 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	}
 }
 
+// An output's own values are told by logarithms in a unit far below their least, or where a limit lies below that in their least.
+func TestOwnWarp(t *testing.T) {
+	skewed := []float64{1000, 1, 10, 100}
+	for _, c := range []struct {
+		most float64
+		y    []float64
+		unit float64
+	}{
+		{5, skewed, 1.0 / 1024}, {1.0 / 1024, skewed, 1.0 / 1024}, {1.0 / 1025, skewed, 1}, {0, skewed, 1}, {-7, skewed, 1}, {0, []float64{1, 2, 3}, 0}, {-1.8, []float64{-2, -1.5, -1}, 0},
+	} {
+		m := &outputModel{output: runlog.Output{AtMost: &c.most}}
+		require.Equal(t, c.unit, m.ownWarp(c.y).Unit, "%+v", c)
+	}
+	m, least := &outputModel{output: runlog.Output{}}, 0.0
+	require.Equal(t, 1.0/1024, m.ownWarp(skewed).Unit)
+	m.output.AtLeast = &least
+	require.Equal(t, 1.0/1024, m.ownWarp(skewed).Unit)
+}
+
 // Before a value holds the limits, points of nearly the largest probability are ranked by the
 // scores, others come after by their probabilities.
 func TestLead(t *testing.T) {

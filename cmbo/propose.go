@@ -353,7 +353,7 @@ func (o *draft) score(ctx context.Context, id int, q *question, x *linalg.Dense)
 	}
 	if o.config.limited() && o.h.Best(o.config.minimize) < 0 {
 		multiply(s.Scores, slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.output != "" }), how.by)
-		if feasibleFirst(s.Scores, factors) {
+		if q.judge != byDistance && feasibleFirst(s.Scores, factors) {
 			how.by, how.criterion = nil, "probability of holding the limits"
 		}
 		return s, how, nil

@@ -1,0 +1,129 @@
+package cmbo_test
+
+import (
+	"flag"
+	"fmt"
+	"maps"
+	"math"
+	"slices"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
+)
+
+var (
+	withinProblems = flag.Int("within", 4, "problems of each family of TestFirstWithinALimit")
+	withinFirst    = flag.Uint64("within-first", 1000, "number of the first problem of each of its families")
+	withinRadius   = flag.Float64("within-radius", 1, "radius of its balls, in units of those that are an eighth of the space")
+	withinBudget   = flag.Int("within-budget", 25, "evaluations of each of its runs at most")
+)
+
+// withinOf returns the space, objective and output of a problem of two to four numbers. The output is at most 0 in a ball of an
+// eighth of the space or a little less. It grows with the distance from it, or is a count of whole tenths, skewed, skewed from a
+// steep border on, or a code of four, by region or without order.
+func withinOf(tb testing.TB, family string, seed uint64) (s *cmbo.Space, objective, output func(x []float64) float64) {
+	r := rng.Stream(seed, "TestFirstWithinALimit"+family)
+	dim := 2 + int(seed%3)
+	s, err := cmbo.UnitCube(dim)
+	require.NoError(tb, err)
+	radius, centre, top, phase := *withinRadius*[]float64{0.2, 0.31, 0.4}[dim-2], between(r, dim, 0.1, 0.9), between(r, dim, 0.1, 0.9), between(r, dim, 9, 27)
+	distance := func(x, c []float64) (d float64) {
+		for j := range x {
+			d = math.Hypot(d, x[j]-c[j])
+		}
+		return d
+	}
+	output = func(x []float64) float64 {
+		d, waves := distance(x, centre)-radius, 0.0
+		for j, v := range x {
+			waves += math.Sin(phase[j] * v)
+		}
+		switch {
+		case family == "distance":
+			return d
+		case d <= 0:
+			return 0
+		case family == "count":
+			return math.Ceil(10 * d)
+		case family == "skewed":
+			return math.Exp(4*d + waves/2)
+		case family == "steep":
+			return 100 * d * d * math.Exp(6*d+waves/2)
+		case family == "code without order":
+			waves *= 100
+		}
+		return []float64{1, 2, 7, 3}[int(math.Abs(math.Floor(1.3*waves)))%4]
+	}
+	return s, func(x []float64) float64 { return -distance(x, top) }, output
+}
+
+// TestFirstWithinALimit: points that hold a limit of 0 are found soon where the output has been positive, though its logarithms
+// are nearer to a normal distribution and 0 lies far below them; and where it says nothing of where that is, nearly as soon as
+// at random. An output of which no past task tells is counted alike with a past and without.
+func TestFirstWithinALimit(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it counts questions of whole runs")
+	bounds := map[string]float64{"distance": 9, "count": 9, "skewed": 11, "steep": 9, "code by region": 15, "code without order": 15}
+	for _, family := range slices.Sorted(maps.Keys(bounds)) {
+		evaluations, never := 0, 0
+		for seed := *withinFirst; seed < *withinFirst+uint64(*withinProblems); seed++ {
+			space, objective, output := withinOf(t, family, seed)
+			r := rng.Stream(seed, "past")
+			var tasks []cmbo.Task
+			for id := range 3 {
+				task := cmbo.Task{ID: fmt.Sprint(id)}
+				var err error
+				task.X, err = space.Sample(20, r.Uint64())
+				require.NoError(t, err)
+				for _, x := range task.X {
+					task.Y = append(task.Y, objective(x)+0.1*math.Sin(5*x[0]+float64(id)))
+				}
+				tasks = append(tasks, task)
+			}
+			for _, opts := range [][]cmbo.Option{nil, {cmbo.WithPrior(learn(t, space, tasks))}} {
+				o, found := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed), cmbo.WithOutput("beyond", cmbo.AtMost(0)))...), false
+				for n := 0; n < *withinBudget && !found; n++ {
+					trial, err := o.Ask(ctx)
+					require.NoError(t, err)
+					v := output(trial.X)
+					found = v <= 0
+					evaluations++
+					require.NoError(t, o.Tell(trial.ID, objective(trial.X), cmbo.Outputs{"beyond": v}))
+				}
+				if !found {
+					never++
+				}
+			}
+		}
+		mean := float64(evaluations) / float64(2**withinProblems)
+		t.Logf("%s: the first point within after %.1f evaluations, none in %d of %d", family, mean, never, 2**withinProblems)
+		if *withinRadius == 1 && *withinBudget == 25 {
+			require.Less(t, mean, bounds[family], family)
+		}
+	}
+}
+
+// TestHedgeBeyondALimit: from ten values of an output on of which none holds its limit every second point is chosen by distance,
+// and by nothing else, until one does.
+func TestHedgeBeyondALimit(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("code", cmbo.AtMost(0)))
+	for n := range 17 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		want, code := byModel, float64(1+n%3)
+		if n == 1 || n >= 10 && n < 14 && n%2 == 0 { // one value is the same everywhere
+			want = byDistance
+		}
+		if n == 13 {
+			code = 0
+		}
+		require.Equal(t, want, judgeOf(t, o, trial.ID), n)
+		require.NoError(t, o.Tell(trial.ID, float64(n), cmbo.Outputs{"code": code}))
+	}
+}
