@@ -7,10 +7,9 @@ import (
 	"github.com/gocmbo/cmbo/internal/exactsum"
 )
 
-// Encode writes the model as Decode reads it. It is trouble of e if the kernel has no description.
+// Encode writes the model as Decode reads it, first what a pass holds. It is trouble of e if the kernel has no description.
 func (m *Model) Encode(e *codec.Encoder) {
-	m.grid.encode(e)
-	m.pop.encode(e)
+	(&Pass{m.grid, m.pop}).Encode(e)
 	e.Float(m.common)
 	e.Int(int(m.total))
 	e.Float(m.inflation)
@@ -29,11 +28,7 @@ func (m *Model) Encode(e *codec.Encoder) {
 
 // Decode reads a model over points of dim coordinates, with the settings s. What is wrong with the bytes is in d.Err.
 func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
-	g, err := decodeGrid(d, dim)
-	if err != nil {
-		return nil, err
-	}
-	pop, err := decodeMoments(d, g.len())
+	p, err := DecodePass(d, dim)
 	if err != nil {
 		return nil, err
 	}
@@ -71,27 +66,30 @@ func Decode(d *codec.Decoder, dim int, s Settings) (*Model, error) {
 	if d.Err != nil {
 		return nil, d.Err
 	}
-	m := newModel(tasks, int64(total), &s)
-	m.set(g, pop)
+	m := p.Model(tasks, int64(total), s)
 	m.common, m.inflation, m.depth = common, inflation, depth
 	return m, d.Err
 }
 
-func (g *grid) encode(e *codec.Encoder) {
-	e.Kernel(g.base.Kernel)
-	e.Float(g.base.Mean)
-	e.Float(g.base.NoiseVariance)
-	e.Matrix(g.z)
-	e.Int(g.neighbours)
+// Encode writes p as DecodePass reads it. It is trouble of e if the kernel has no description.
+func (p *Pass) Encode(e *codec.Encoder) {
+	e.Kernel(p.grid.base.Kernel)
+	e.Float(p.grid.base.Mean)
+	e.Float(p.grid.base.NoiseVariance)
+	e.Matrix(p.grid.z)
+	e.Int(p.grid.neighbours)
+	e.Floats(p.at.Mean)
+	e.Lower(p.at.Cov)
 }
 
-func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
+// DecodePass reads a pass over points of dim coordinates. What is wrong with the bytes is in d.Err.
+func DecodePass(d *codec.Decoder, dim int) (*Pass, error) {
 	base := Base{Kernel: d.Kernel(), Mean: d.Value(), NoiseVariance: d.Value()}
 	z, neighbours := d.Points(dim), d.Int()
 	if d.Err == nil && (base.Kernel == nil || !(base.NoiseVariance > 0) || neighbours < 1) {
 		d.Fail("a prior without a base process")
 	}
-	n, _ := z.Dims()
+	n := points.Len(z)
 	d.Within("Points", int64(n), int64(d.Limits.Points), "an index set of %d points", n)
 	if neighbours > n {
 		d.Fail("%d neighbours among %d points", neighbours, n)
@@ -102,18 +100,9 @@ func decodeGrid(d *codec.Decoder, dim int) (*grid, error) {
 	if err := gp.CheckKernel(base.Kernel, dim, codec.ErrCorrupt); err != nil {
 		return nil, err
 	}
-	return newGrid(base, z, neighbours), nil
-}
-
-func (m Moments) encode(e *codec.Encoder) {
-	e.Floats(m.Mean)
-	e.Lower(m.Cov)
-}
-
-func decodeMoments(d *codec.Decoder, size int) (Moments, error) {
-	m := Moments{Mean: d.Floats(), Cov: d.Lower(size)}
-	if d.Err == nil && len(m.Mean) != size {
-		d.Fail("moments of dimension %d on %d points", len(m.Mean), size)
+	g, at := newGrid(base, z, neighbours), Moments{Mean: d.Floats(), Cov: d.Lower(n)}
+	if d.Err == nil && len(at.Mean) != n {
+		d.Fail("moments of dimension %d on %d points", len(at.Mean), n)
 	}
-	return m, d.Err
+	return &Pass{g, at}, d.Err
 }

@@ -31,7 +31,7 @@ type grid struct {
 
 func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 	n, _ := z.Dims()
-	g := &grid{base: base, z: z, gram: linalg.NewSym(n, nil), row: make(map[string]int, n), neighbours: min(neighbours, n)}
+	g := &grid{base: base, z: z, gram: linalg.NewSym(n, nil), row: points.Places(z), neighbours: min(neighbours, n)}
 	kernel.Gram(g.gram, base.Kernel, z)
 	g.factor = sync.OnceValues(func() (*linalg.Cholesky, error) {
 		c := new(linalg.Cholesky)
@@ -43,9 +43,6 @@ func newGrid(base Base, z *linalg.Dense, neighbours int) *grid {
 		one.AddDiag(1)
 		return one
 	})
-	for i := range n {
-		g.row[points.Key(z.Row(i))] = i
-	}
 	return g
 }
 

@@ -70,22 +70,6 @@ func (p *Pass) Equal(q *Pass) bool {
 	return cmp.Or(a.Err, b.Err) == nil && slices.Equal(a.Buf, b.Buf)
 }
 
-// Encode writes p as DecodePass reads it. It is trouble of e if the kernel has no description.
-func (p *Pass) Encode(e *codec.Encoder) {
-	p.grid.encode(e)
-	p.at.encode(e)
-}
-
-// DecodePass reads a pass over points of dim coordinates. What is wrong with the bytes is in d.Err.
-func DecodePass(d *codec.Decoder, dim int) (*Pass, error) {
-	g, err := decodeGrid(d, dim)
-	if err != nil {
-		return nil, err
-	}
-	at, err := decodeMoments(d, g.len())
-	return &Pass{g, at}, err
-}
-
 // MaxTasks is the number of tasks of a Tally, at most.
 const MaxTasks = exactsum.MaxTerms
 
