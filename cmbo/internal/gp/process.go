@@ -136,38 +136,31 @@ func (p *Process) row(ctx context.Context, x *linalg.Dense) Row {
 // Data returns what p knows of its observations.
 func (p *Process) Data() *Conditioned { return &p.data }
 
-// Moments implements [Function].
-func (p *Process) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+// whitened calls do with what Whiten makes of x, in memory that is kept between calls.
+func (p *Process) whitened(ctx context.Context, x *linalg.Dense, do func(v *linalg.Dense) error) error {
 	v := whites.Get().(*linalg.Dense)
 	defer whites.Put(v)
 	if err := p.Whiten(ctx, v, x); err != nil {
 		return err
 	}
-	return p.MomentsFrom(ctx, mean, variance, x, v)
+	return do(v)
+}
+
+// Moments implements [Function].
+func (p *Process) Moments(ctx context.Context, mean, variance []float64, x *linalg.Dense) error {
+	return p.whitened(ctx, x, func(v *linalg.Dense) error { return p.MomentsFrom(ctx, mean, variance, x, v) })
 }
 
 // Cov implements [Function].
 func (p *Process) Cov(ctx context.Context, dst, x, y *linalg.Dense) error {
-	v, w := whites.Get().(*linalg.Dense), whites.Get().(*linalg.Dense)
-	defer whites.Put(v)
-	defer whites.Put(w)
-	if err := p.Whiten(ctx, v, x); err != nil {
-		return err
-	}
-	if err := p.Whiten(ctx, w, y); err != nil {
-		return err
-	}
-	return p.CovFrom(ctx, dst, x, v, y, w)
+	return p.whitened(ctx, x, func(v *linalg.Dense) error {
+		return p.whitened(ctx, y, func(w *linalg.Dense) error { return p.CovFrom(ctx, dst, x, v, y, w) })
+	})
 }
 
 // Gram implements [Function].
 func (p *Process) Gram(ctx context.Context, dst *linalg.Sym, x *linalg.Dense) error {
-	v := whites.Get().(*linalg.Dense)
-	defer whites.Put(v)
-	if err := p.Whiten(ctx, v, x); err != nil {
-		return err
-	}
-	return p.gramFrom(ctx, dst, x, v)
+	return p.whitened(ctx, x, func(v *linalg.Dense) error { return p.gramFrom(ctx, dst, x, v) })
 }
 
 // Joint is Moments, without variances, and Gram; white is memory.
