@@ -83,10 +83,7 @@ func Methods() []Method {
 // Find returns the method of that name, letter case ignored. It fails with [cmbo.ErrOption] and lists the names.
 func Find(name string) (Method, error) {
 	m, err := names.Find(Methods(), func(m Method) string { return m.Name }, "method", name)
-	if err != nil {
-		return Method{}, gp.OptionErrorf("%v", err)
-	}
-	return *m, nil
+	return m, gp.RefuseUnless(err == nil, "%v", err)
 }
 
 // A learnFunc makes a model, and fails, as Method.Learn does.

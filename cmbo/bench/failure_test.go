@@ -107,7 +107,7 @@ func TestKeep(t *testing.T) {
 	}
 	var ls []*model
 	for range 3 {
-		ls = append(ls, &model{method: &Method{Learn: learn}, uses: 2})
+		ls = append(ls, &model{method: Method{Learn: learn}, uses: 2})
 	}
 	use := func(i int) *model {
 		ls[i].users++

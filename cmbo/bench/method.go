@@ -3,12 +3,12 @@ package bench
 import (
 	"context"
 	"errors"
-	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/baseline"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper"
 	"github.com/gocmbo/cmbo/internal/names"
@@ -82,7 +82,7 @@ const SharedValues = ":shared"
 const defaultMethod = "cm-BO"
 
 // findMethod returns the method of that name, letter case ignored.
-func findMethod(all []Method, name string) (*Method, error) {
+func findMethod(all []Method, name string) (Method, error) {
 	method, change, ok := strings.Cut(name, ":")
 	shared := strings.EqualFold(":"+change, SharedValues)
 	if ok && strings.EqualFold(method, defaultMethod) {
@@ -95,20 +95,16 @@ func findMethod(all []Method, name string) (*Method, error) {
 			change, o = SharedValues[1:], cmbo.WithYPolicy(cmbo.RawValues) // whose tasks Learn brings to one scale
 		}
 		if _, err := cmbo.NewLearner(nil, o); errors.Is(err, cmbo.ErrOption) { // before it misses a space
-			return nil, err
+			return Method{}, err
 		}
-		return &Method{Name: Ablated(change), Transfers: true, Learn: own(o)}, nil
+		return Method{Name: Ablated(change), Transfers: true, Learn: own(o)}, nil
 	}
 	if shared {
 		m, err := baseline.Find(method)
-		sharing := fromBaseline(m, true)
-		return &sharing, err
+		return fromBaseline(m, true), err
 	}
 	m, err := names.Find(all, func(m Method) string { return m.Name }, "method", name)
-	if err != nil {
-		return nil, fmt.Errorf("%w: %v", cmbo.ErrOption, err)
-	}
-	return m, nil
+	return m, gp.RefuseUnless(err == nil, "%v", err)
 }
 
 // fromBaseline returns a method of package baseline. If values are shared, those of all tasks are standardised together,

@@ -59,7 +59,7 @@ func (p *plan) compare(a, b runKey) int {
 // A model is what a method learns of a split, and what of it is in memory.
 type model struct {
 	key      runKey // without a task
-	method   *Method
+	method   Method
 	training Training
 	table    *Table
 	targets  []string

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -86,10 +87,7 @@ func Protocols() []Protocol {
 // FindProtocol returns the preset of that name, letter case ignored. It fails with [cmbo.ErrOption].
 func FindProtocol(name string) (Protocol, error) {
 	p, err := names.Find(Protocols(), func(p Protocol) string { return p.Name }, "protocol", name)
-	if err != nil {
-		return Protocol{}, fmt.Errorf("%w: %v", cmbo.ErrOption, err)
-	}
-	return *p, nil
+	return p, gp.RefuseUnless(err == nil, "%v", err)
 }
 
 func (p Protocol) clone() Protocol {
@@ -108,7 +106,7 @@ func (p Protocol) Check() error {
 type plan struct {
 	Protocol     // its names as the methods and acquisitions write themselves
 	catalogue    []Method
-	methods      []*Method
+	methods      []Method
 	acquisitions []acq.Func
 }
 

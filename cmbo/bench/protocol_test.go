@@ -58,7 +58,7 @@ func TestProtocolContains(t *testing.T) {
 // A model whose runs of a repeat are all known has nothing left to make in it; other batches hold the runs that are missing.
 func TestBatches(t *testing.T) {
 	p := &plan{Protocol: Protocol{Repeats: 2}, acquisitions: []acq.Func{cmbo.EI()}}
-	m := &model{key: runKey{space: "s", method: "a"}, method: &Method{Name: "a", Use: baseline.AnyAcquisition}, targets: []string{"x", "y"}}
+	m := &model{key: runKey{space: "s", method: "a"}, method: Method{Name: "a", Use: baseline.AnyAcquisition}, targets: []string{"x", "y"}}
 	known := make(map[runKey]bool)
 	for _, want := range [][2]int{{2, 4}, {1, 2}, {0, 0}} { // batches, and runs in them
 		m.uses = 0

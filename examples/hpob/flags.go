@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // list is a flag that may be given several times, or once with commas.
@@ -287,12 +288,8 @@ func spelled(name string) string {
 	if strings.EqualFold(name, "cmbo") {
 		return paper.WssClusWssCMP.String()
 	}
-	for _, m := range bench.Methods() {
-		if strings.EqualFold(m.Name, name) {
-			return m.Name
-		}
-	}
-	return name
+	m, _ := names.Find(bench.Methods(), func(m bench.Method) string { return m.Name }, "method", name)
+	return cmp.Or(m.Name, name)
 }
 
 // parseRange reads "4" or "2-6".

@@ -27,12 +27,12 @@ func All[T any](of []T, name func(T) string) (names []string) {
 
 // Find returns the entry of a list that has a name, letter case ignored. Its error says of what kind there is none, and which
 // names there are.
-func Find[T any](of []T, nameOf func(T) string, kind, name string) (*T, error) {
+func Find[T any](of []T, nameOf func(T) string, kind, name string) (found T, err error) {
 	i := slices.IndexFunc(of, func(t T) bool { return strings.EqualFold(nameOf(t), name) })
 	if i < 0 {
-		return nil, fmt.Errorf("there is no %s %q among %s", kind, name, strings.Join(All(of, nameOf), ", "))
+		return found, fmt.Errorf("there is no %s %q among %s", kind, name, strings.Join(All(of, nameOf), ", "))
 	}
-	return &of[i], nil
+	return of[i], nil
 }
 
 // Clip shortens a text for a message to 64 bytes, at the boundary of a character.
