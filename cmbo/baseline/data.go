@@ -1,10 +1,13 @@
 package baseline
 
 import (
+	"cmp"
 	"errors"
 	"math"
+	"runtime"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
@@ -43,10 +46,12 @@ func prepare(s *cmbo.Space, tasks []cmbo.Task, c *config) ([]observations, error
 	return out, nil
 }
 
-// settle applies options and prepares the tasks.
+// settle applies options to the defaults, what base sets and for the rest the common ones, and prepares the tasks.
 func settle(base config, s *cmbo.Space, tasks []cmbo.Task, opts []Option) (*config, []observations, error) {
-	c, err := newConfig(base, opts)
-	if err != nil {
+	c := &base
+	c.seed, c.workers, c.samples = 1, runtime.GOMAXPROCS(0), cmp.Or(c.samples, 256)
+	c.bandwidth, c.grid, c.shrinkage, c.iterations = 0.1, 500, 0.5, 16
+	if err := gp.Apply(c, "Option", opts); err != nil {
 		return nil, nil, err
 	}
 	obs, err := prepare(s, tasks, c)

@@ -55,9 +55,7 @@ func TestTasksAreValidated(t *testing.T) {
 // where smaller is better.
 func TestPrepare(t *testing.T) {
 	task := cmbo.Task{ID: "a", X: [][]float64{{0, 0}, {0, 1}, {1, 1}}, Y: []float64{10, 12, 17}, NoiseVariance: []float64{0, 2, 4}}
-	c, err := newConfig(config{method: "test"}, []Option{WithMinimize(), WithYPolicy(cmbo.MinMax)})
-	require.NoError(t, err)
-	obs, err := prepare(square(t), []cmbo.Task{task}, c)
+	_, obs, err := settle(config{method: "test"}, square(t), []cmbo.Task{task}, []Option{WithMinimize(), WithYPolicy(cmbo.MinMax)})
 	require.NoError(t, err)
 	near(t, []float64{1, 5.0 / 7, 0}, obs[0].Z, 1e-15, "values")
 	near(t, []float64{0, 2.0 / 49, 4.0 / 49}, obs[0].Noise, 1e-15, "noise")
@@ -85,7 +83,7 @@ func TestOptionsAreValidated(t *testing.T) {
 		"policy":      WithYPolicy(9),
 		"parallelism": WithParallelism(0),
 	} {
-		_, err := newConfig(config{method: "test"}, []Option{o})
+		_, _, err := settle(config{method: "test"}, square(t), nil, []Option{o})
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
 	}
 	var none context.Context

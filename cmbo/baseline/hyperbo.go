@@ -28,21 +28,6 @@ func trainHyperBO(ctx context.Context, dim int, obs []observations, c *config) (
 	}, nil
 }
 
-// searched returns the parameters of a process as the search sees them: the mean, the kernel's
-// log-parameters, the logarithm of the noise variance.
-func searched(p hierarchy.Base) []float64 {
-	return append(p.Kernel.AppendParams([]float64{p.Mean}), math.Log(p.NoiseVariance))
-}
-
-// newMultiNLL returns the negative log marginal likelihood of tasks, averaged over them.
-func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.MultiTask {
-	o := gp.NewMultiTask(template, 1/float64(len(tasks)), workers)
-	for _, t := range tasks {
-		o.Add(t.X, t.Z, t.Noise)
-	}
-	return o
-}
-
 // Bounds of the search for parameters that all tasks share, in units of the
 // values' pooled deviation and, for lengths, of the unit cube.
 const (
@@ -75,12 +60,14 @@ func minimize(ctx context.Context, f optim.Func, starts [][]float64, lo, hi []fl
 	return best, ctx.Err()
 }
 
-// pretrain minimises the negative log marginal likelihood of tasks from several
-// starts: the template with the mean of all values, and seeded draws around it.
+// pretrain minimises the negative log marginal likelihood of tasks, averaged over them, by the mean, the kernel's
+// log-parameters and the logarithm of the noise variance, from several starts: the template with the mean of all
+// values, and seeded draws around it.
 func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations, c *config) (hierarchy.Base, error) {
-	o := newMultiNLL(template, tasks, c.workers)
+	o := gp.NewMultiTask(template, 1/float64(len(tasks)), c.workers)
 	var all []float64
 	for _, t := range tasks {
+		o.Add(t.X, t.Z, t.Noise)
 		all = append(all, t.Z...)
 	}
 	mean, variance := stat.MeanVariance(all)
@@ -96,7 +83,7 @@ func pretrain(ctx context.Context, template kernel.Kernel, tasks []observations,
 		lo[i], hi[i] = math.Log(minLength), math.Log(maxLength)
 	}
 	lo[np+1], hi[np+1] = math.Log(minNoise*variance), math.Log(maxNoise*variance)
-	start := searched(hierarchy.Base{Kernel: template, Mean: mean, NoiseVariance: 0.01 * variance})
+	start := append(template.AppendParams([]float64{mean}), math.Log(0.01*variance))
 	start[1] += math.Log(variance)
 	starts := [][]float64{start}
 	for s := range 2 {

@@ -73,6 +73,20 @@ func gpTasks(t testing.TB, k kernel.Kernel, mean, noise float64, tasks, n int, s
 	return out
 }
 
+// newMultiNLL returns what pretrain minimises.
+func newMultiNLL(template kernel.Kernel, tasks []observations, workers int) *gp.MultiTask {
+	o := gp.NewMultiTask(template, 1/float64(len(tasks)), workers)
+	for _, t := range tasks {
+		o.Add(t.X, t.Z, t.Noise)
+	}
+	return o
+}
+
+// searched returns the parameters by which pretrain minimises it.
+func searched(p hierarchy.Base) []float64 {
+	return append(p.Kernel.AppendParams([]float64{p.Mean}), math.Log(p.NoiseVariance))
+}
+
 // Gradients agree with central differences, and the value with Gaussian
 // elimination.
 func TestMultiNLL(t *testing.T) {

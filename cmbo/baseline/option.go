@@ -1,9 +1,6 @@
 package baseline
 
 import (
-	"cmp"
-	"runtime"
-
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/gaussian"
@@ -14,7 +11,7 @@ import (
 // that their types state. Options are applied in their order, later ones winning.
 type Option func(*config) error
 
-// config is what a method works with; newConfig holds the defaults.
+// config is what a method works with; settle holds the defaults.
 type config struct {
 	method   string
 	optional bool // tasks are
@@ -39,15 +36,6 @@ type config struct {
 	updates    int     // steps that train a network, of GC3P at each rate
 	oas        bool    // EM-EGP with shrinkage once, after EM, by the OAS formula
 	noiseFit   bool    // EM-EGP with a noise variance fitted to the target
-}
-
-// newConfig applies options to the defaults: what base sets, and for the rest the common ones.
-func newConfig(base config, opts []Option) (*config, error) {
-	c := &base
-	c.seed, c.workers = 1, runtime.GOMAXPROCS(0)
-	c.samples = cmp.Or(c.samples, 256)
-	c.bandwidth, c.grid, c.shrinkage, c.iterations = 0.1, 500, 0.5, 16
-	return c, gp.Apply(c, "Option", opts)
 }
 
 // template returns the form of the kernel at the centres of the hyperparameters' priors.
