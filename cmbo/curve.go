@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -244,10 +245,7 @@ func (o *draft) unit(ctx context.Context) (*curveUnit, error) {
 		u.last = max(u.last, c.Steps[len(c.Steps)-1])
 	}
 	if past == nil {
-		var ends []float64
-		for _, c := range u.ofRun {
-			ends = append(ends, c.End)
-		}
+		ends := each.Of(u.ofRun, func(c curve.Curve) float64 { return c.End })
 		if len(ends) > 0 {
 			u.scale, u.known = curve.Standardize(ends)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -145,16 +145,13 @@ func (r *hierarchicalRun) Hypotheses() (out []Hypothesis) {
 	return out
 }
 
-func (r *hierarchicalRun) Weights() (w []float64) {
-	for _, m := range r.Masses() {
-		w = append(w, m.Mass)
-	}
-	return w
+func (r *hierarchicalRun) Weights() []float64 {
+	return each.Of(r.Masses(), func(m hierarchy.Mass) float64 { return m.Mass })
 }
 
 // TaskMeans returns what the values of each task that the prior keeps leave of the mean of all.
 func (r *hierarchicalRun) TaskMeans(ctx context.Context, x *linalg.Dense) (ids []string, means [][]float64, err error) {
-	ids = names.All(r.Model.Tasks(), func(t hierarchy.Task) string { return t.ID })
+	ids = each.Of(r.Model.Tasks(), func(t hierarchy.Task) string { return t.ID })
 	means, err = r.Model.TaskMeans(ctx, x, r.Workers)
 	return ids, means, gp.Marked(ctx, err)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -451,10 +452,7 @@ func (k *keptTasks) words() (vocabulary, error) {
 
 // tasks returns them in the order of their IDs.
 func (k *keptTasks) tasks() []Task {
-	var out []Task
-	for _, a := range slices.Concat(k.valued, k.failing) {
-		out = append(out, a.task)
-	}
+	out := each.Of(slices.Concat(k.valued, k.failing), func(a keptTask) Task { return a.task })
 	slices.SortFunc(out, func(a, b Task) int { return cmp.Compare(a.ID, b.ID) })
 	return out
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -528,11 +529,7 @@ func (o *Optimizer) observation(i int) Observation {
 func (o *Optimizer) Open() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var ts []Trial
-	for _, id := range o.h.Pending() {
-		ts = append(ts, o.trial(&o.h, id))
-	}
-	return ts
+	return each.Of(o.h.Pending(), func(id int) Trial { return o.trial(&o.h, id) })
 }
 
 // Trials returns all trials in the order of asking, each with its [Status]: entry i has the ID i+1. What they brought

@@ -8,7 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Outputs are values that an evaluation brought beside the objective, by name, in the user's units, told with its
@@ -129,5 +129,5 @@ func (p *Prior) Outputs() []string {
 	if p.made() != nil {
 		return nil
 	}
-	return names.All(p.outputs, func(o *outputPrior) string { return o.name })
+	return each.Of(p.outputs, func(o *outputPrior) string { return o.name })
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -129,11 +130,8 @@ func (o *draft) pointsHolding() (values [][]int) {
 
 // encodedOf returns the points of observations in the unit cube.
 func (o *draft) encodedOf(values [][]int) *linalg.Dense {
-	at := make([]int, len(values))
-	for i, v := range values {
-		at[i] = v[0]
-	}
-	return points.Pick(o.h.Encoded(o.h.Observations), at)
+	first := each.Of(values, func(of []int) int { return of[0] })
+	return points.Pick(o.h.Encoded(o.h.Observations), first)
 }
 
 const surely = 0.9      // how likely noisy outputs have to hold their limits at the point recommended

@@ -14,7 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -251,7 +251,7 @@ func differing(outputs, others []runlog.Output) string {
 
 // inWords lists descriptors by name.
 func inWords(c Context) string {
-	words := names.All(slices.Sorted(maps.Keys(c)), func(name string) string { return fmt.Sprintf("%q: %#v", name, c[name]) })
+	words := each.Of(slices.Sorted(maps.Keys(c)), func(name string) string { return fmt.Sprintf("%q: %#v", name, c[name]) })
 	return cmp.Or(strings.Join(words, ", "), "no descriptor")
 }
 

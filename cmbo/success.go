@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -84,10 +85,7 @@ func (t *trainingSet) learnSuccess(ctx context.Context) (*hierarchy.Model, error
 		return nil, nil
 	}
 	c := t.config
-	var pool []*linalg.Dense
-	for _, k := range t.labelled {
-		pool = append(pool, k.X)
-	}
+	pool := each.Of(t.labelled, func(k hierarchy.Task) *linalg.Dense { return k.X })
 	grid := points.Sample(points.Sorted(points.Distinct(pool...)), successPoints, c.seed, "success")
 	o := hierarchySettings(c, t.space, t.list)
 	o.Kernels = hierarchy.DefaultSettings(t.space.Dim()).Kernels[:1] // a border is not smooth

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Scale returns variance·k. Its log-parameters are log variance, then those of k.
@@ -139,7 +139,7 @@ func (k compound) AppendParams(d []float64) []float64 {
 }
 
 func (k compound) String() string {
-	parts := names.All(k.ks, func(part Kernel) string { return fmt.Sprint(part) })
+	parts := each.Of(k.ks, func(part Kernel) string { return fmt.Sprint(part) })
 	return k.name() + "(" + strings.Join(parts, ", ") + ")"
 }
 

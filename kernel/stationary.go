@@ -6,8 +6,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/f64"
-	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // shape numbers the radial functions. The numbers are internal: descriptions and errors use the names.
@@ -78,10 +78,7 @@ func newStationary(s shape, lengths []float64) Stationary {
 
 // withLengths returns the kernel of lengths that have been checked, which it keeps.
 func withLengths(s shape, ls []float64) Stationary {
-	inv := make([]float64, len(ls))
-	for i, l := range ls {
-		inv[i] = 1 / l
-	}
+	inv := each.Of(ls, func(l float64) float64 { return 1 / l })
 	return Stationary{s, ls, inv}
 }
 
@@ -192,6 +189,6 @@ func ratio(slope, s float64) float64 {
 
 // String returns the kernel in the form of a call, such as "Matern32(0.5)".
 func (k Stationary) String() string {
-	lengths := names.All(k.ls, func(l float64) string { return fmt.Sprintf("%.4g", l) })
+	lengths := each.Of(k.ls, func(l float64) string { return fmt.Sprintf("%.4g", l) })
 	return k.name() + "(" + strings.Join(lengths, ", ") + ")"
 }

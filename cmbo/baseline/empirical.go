@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -103,10 +104,7 @@ func (m *empiricalGP) expectMaximize(ctx context.Context, obs []observations, c 
 
 // gridOf returns the distinct points of the tasks, or a sample of them in their order.
 func gridOf(tasks []observations, c *config) *linalg.Dense {
-	xs := make([]*linalg.Dense, len(tasks))
-	for i, t := range tasks {
-		xs[i] = t.X
-	}
+	xs := each.Of(tasks, func(t observations) *linalg.Dense { return t.X })
 	return points.Sample(points.Distinct(xs...), c.grid, c.seed, "baseline grid")
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -72,7 +73,7 @@ func Protocols() []Protocol {
 	paper := Protocol{
 		Name: "paper", Seed: 1,
 		Splits: 5, SourceShare: 0.85, SourceRows: 50, Initial: 5, Repeats: 8, Budget: 50,
-		Methods:      names.All(Methods(), func(m Method) string { return m.Name }),
+		Methods:      each.Of(Methods(), func(m Method) string { return m.Name }),
 		Acquisitions: []string{cmbo.UCB(3).String(), cmbo.EI().String(), cmbo.PI().String()}, Clusters: [2]int{2, 6},
 	}
 	hpob := paper.clone()

@@ -13,7 +13,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A CSV describes a file of comma-separated values with a header: a column for each parameter, one
@@ -170,7 +170,7 @@ func (c CSV) Write(w io.Writer, tasks ...cmbo.Task) error {
 	var header, fields []string
 	err = n.eachRow(tasks, func(cells []cell) error {
 		if header == nil {
-			header = names.All(cells, func(c cell) string { return c.column })
+			header = each.Of(cells, func(c cell) string { return c.column })
 			if err := out.Write(header); err != nil {
 				return err
 			}

@@ -9,7 +9,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // The operations of a journal, by the value of "op_code".
@@ -311,7 +311,7 @@ func (j *journal) describe() []Study {
 func (j *journal) selected() ([]*study, error) {
 	for _, name := range j.Studies {
 		if j.byName[name] == nil {
-			known := names.All(j.describe(), func(s Study) string { return s.Name })
+			known := each.Of(j.describe(), func(s Study) string { return s.Name })
 			return nil, &RowError{Task: name, Reason: "there is no such study; the journal has " + quoteAll(known),
 				Err: cmbo.ErrTask}
 		}

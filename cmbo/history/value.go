@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // maxInt bounds the integers that are exact in a float64.
@@ -71,11 +72,7 @@ type column struct {
 }
 
 func columns(s *cmbo.Space) []column {
-	var cs []column
-	for _, p := range s.Params() {
-		cs = append(cs, column{param: p, choices: p.Choices()})
-	}
-	return cs
+	return each.Of(s.Params(), func(p cmbo.Param) column { return column{p, p.Choices()} })
 }
 
 // fromText parses the text of a cell. Whether a number lies in the range is left to the space.

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
@@ -34,10 +35,7 @@ func (r *Surrogate) weigh(d *cmbo.Data) []float64 {
 // the data alone. With a single prototype there is nothing to weigh, and no distance is computed.
 func (r *Surrogate) compare(ctx context.Context) error {
 	r.distances, r.distanceJitter = nil, 0
-	var normals []*multivariate.Normal
-	for _, p := range r.prior.prototypes {
-		normals = append(normals, p.normal)
-	}
+	normals := each.Of(r.prior.prototypes, func(p prototype) *multivariate.Normal { return p.normal })
 	if len(normals) == 1 {
 		return nil
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/gaussian"
 	"github.com/gocmbo/cmbo/gaussian/multivariate"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
@@ -144,12 +145,8 @@ func (l *learner) barycenter(ctx context.Context, members []*source) (prototype,
 func medianKernel(members []*source) (kernel.Kernel, error) {
 	k := members[0].Kernel
 	theta := k.AppendParams(nil)
-	values := make([]float64, len(members))
 	for p := range theta {
-		for j, m := range members {
-			values[j] = m.Kernel.AppendParams(nil)[p]
-		}
-		theta[p] = stat.Median(values)
+		theta[p] = stat.Median(each.Of(members, func(m *source) float64 { return m.Kernel.AppendParams(nil)[p] }))
 	}
 	return k.WithParams(theta)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/paper/internal/cluster"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -73,10 +74,7 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 	if err != nil {
 		return nil, err
 	}
-	var noises []float64
-	for _, s := range p.sources {
-		noises = append(noises, s.NoiseVariance)
-	}
+	noises := each.Of(p.sources, func(s *source) float64 { return s.NoiseVariance })
 	var top float64
 	for _, q := range p.prototypes {
 		top = max(top, q.normal.Trace())

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -57,7 +58,7 @@ func newRemap(s *Space, recorded []Param, fill []float64, c *Changes) (*remap, e
 		if !ok {
 			if fill == nil || math.IsNaN(fill[i]) {
 				return nil, Errorf(ErrSpace, "it was not recorded; recorded are %s: Changes.Renamed or Defaults (Space.Adopt)",
-					names.Quote(8, names.All(were, Param.Name))).of(p.name)
+					names.Quote(8, each.Of(were, Param.Name))).of(p.name)
 			}
 			m.from[i], m.filled = -1, append(m.filled, p.name)
 			continue

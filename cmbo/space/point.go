@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A Point is a row with the space that knows its parameters, nil if nobody gave one. Its methods are those of a
@@ -21,7 +21,7 @@ func (v Point) value(getter, name string, suits func(Param) bool) (Param, float6
 	}
 	i, ok := v.Space.names[name]
 	if !ok {
-		known := names.All(v.Space.params, Param.Name)
+		known := each.Of(v.Space.params, Param.Name)
 		panic(fmt.Sprintf("cmbo: %s(%q): there is no parameter of that name among %q", getter, name, known))
 	}
 	p := v.Space.params[i]

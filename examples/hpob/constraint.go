@@ -10,7 +10,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
@@ -295,7 +295,7 @@ func onOutputs(ctx context.Context, s *study) error {
 	tasks := fmt.Sprintf("%d tasks left out of %d", n, len(s.tasks))
 	switch {
 	case cs != nil:
-		texts := names.All(cs, func(c constraint) string { return c.text })
+		texts := each.Of(cs, func(c constraint) string { return c.text })
 		fmt.Fprintf(s.stdout, "space %s: %s with %s; %s, %d evaluations from zero\n\n",
 			s.space, s.past.value, strings.Join(texts, ", "), tasks, budget)
 		heads = "method|area|of the first's|better, worse|regret at " + heads + "|infeasible|first feasible"
@@ -314,7 +314,7 @@ func onOutputs(ctx context.Context, s *study) error {
 			budget)
 	}
 	w := s.table(heads)
-	each := func(k int) []float64 { return areas(slices.Collect(slices.Chunk(slices.Concat(runs[k]...), 1))) }
+	alone := func(k int) []float64 { return areas(slices.Collect(slices.Chunk(slices.Concat(runs[k]...), 1))) }
 	firsts := areas(runs[0])
 	for k, m := range ways {
 		all := slices.Concat(runs[k]...)
@@ -344,7 +344,7 @@ func onOutputs(ctx context.Context, s *study) error {
 		case s.cost != "":
 			w.row("%s|%d|%.4f|%s|%.0f", m.name, len(all), mean, shared, evaluations)
 		default:
-			w.row("%s|%.4f|%s|%s|%.0f %%|%.2f", m.name, mean, ratio, sides(each(k), each(0)), 100*spoke, gain/max(spoke, share))
+			w.row("%s|%.4f|%s|%s|%.0f %%|%.2f", m.name, mean, ratio, sides(alone(k), alone(0)), 100*spoke, gain/max(spoke, share))
 		}
 	}
 	return w.Flush()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // readCurves reads the tasks of one space, losses up to where they diverge, and returns the steps of
@@ -318,19 +319,13 @@ func onCurves(ctx context.Context, s *study) error {
 	}
 	for k, m := range ways {
 		mean := bench.MeanCurve(runs[k])
-		var each []int
-		for _, r := range runs[k] {
-			each = append(each, reached(r, 0.01))
-		}
-		slices.Sort(each)
-		there, _ := slices.BinarySearch(each, epochs+1)
-		var regrets []float64
-		for _, e := range at {
-			regrets = append(regrets, mean[e-1])
-		}
+		needed := each.Of(runs[k], func(r []float64) int { return reached(r, 0.01) })
+		slices.Sort(needed)
+		there, _ := slices.BinarySearch(needed, epochs+1)
+		regrets := each.Of(at, func(e int) float64 { return mean[e-1] })
 		w.row("%s|%s|%s|%s|%s|%.0f %%%s", m.name,
-			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(each[len(each)/2]),
-			100*float64(there)/float64(len(each)), cells("|%.3f", regrets))
+			text(reached(mean, 0.1)), text(reached(mean, 0.05)), text(reached(mean, 0.01)), text(needed[len(needed)/2]),
+			100*float64(there)/float64(len(needed)), cells("|%.3f", regrets))
 	}
 	return w.Flush()
 }

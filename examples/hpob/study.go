@@ -15,7 +15,7 @@ import (
 	"text/tabwriter"
 
 	"github.com/gocmbo/cmbo/cmbo"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -152,7 +152,7 @@ func (s *study) readOutputs(least int, what string, use func(*problem) bool) err
 
 // outputs returns those that limits or a cost are about.
 func (s *study) outputs() []string {
-	all := names.All(s.constraints, func(c constraint) string { return c.output })
+	all := each.Of(s.constraints, func(c constraint) string { return c.output })
 	if s.cost != "" {
 		all = append(all, s.cost)
 	}
@@ -167,7 +167,7 @@ func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
 		}
 	}
 	if len(use) == 0 {
-		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, names.All(ways, W.String))
+		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, each.Of(ways, W.String))
 	}
 	return use, err
 }

@@ -7,6 +7,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Of returns entry i of the names of a type's values, or one that says that there is none.
@@ -17,20 +19,12 @@ func Of(names []string, i int, kind string) string {
 	return fmt.Sprintf("%s(%d)", kind, i)
 }
 
-// All returns the names of all of a list, in their order.
-func All[T any](of []T, name func(T) string) (names []string) {
-	for _, t := range of {
-		names = append(names, name(t))
-	}
-	return names
-}
-
 // Find returns the entry of a list that has a name, letter case ignored. Its error says of what kind there is none, and which
 // names there are.
 func Find[T any](of []T, nameOf func(T) string, kind, name string) (found T, err error) {
 	i := slices.IndexFunc(of, func(t T) bool { return strings.EqualFold(nameOf(t), name) })
 	if i < 0 {
-		return found, fmt.Errorf("there is no %s %q among %s", kind, name, strings.Join(All(of, nameOf), ", "))
+		return found, fmt.Errorf("there is no %s %q among %s", kind, name, strings.Join(each.Of(of, nameOf), ", "))
 	}
 	return of[i], nil
 }
@@ -50,7 +44,7 @@ func Clip(s string) string {
 
 // Quote lists names for a message, at most so many, each clipped.
 func Quote(most int, names []string) string {
-	q := All(names[:min(most, len(names))], func(n string) string { return strconv.Quote(Clip(n)) })
+	q := each.Of(names[:min(most, len(names))], func(n string) string { return strconv.Quote(Clip(n)) })
 	if len(names) > most {
 		q = append(q, fmt.Sprintf("and %d more", len(names)-most))
 	}

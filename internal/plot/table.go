@@ -5,6 +5,8 @@ import (
 	"math"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A Cell is one entry of a [Table]. Make one with [Str], [Link], [Num] or [Exact].
@@ -55,11 +57,7 @@ type Column struct {
 
 // Titled describes columns by their titles alone.
 func Titled(titles ...string) []Column {
-	var cs []Column
-	for _, t := range titles {
-		cs = append(cs, Column{Title: t})
-	}
-	return cs
+	return each.Of(titles, func(t string) Column { return Column{Title: t} })
 }
 
 // A Table is a table of text and numbers. Columns whose cells are numbers are aligned at the right; a fixed number of

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
@@ -54,11 +55,8 @@ func (s *Summary) runTable() *plot.Table {
 	return t
 }
 
-func numbers(decimals int, values ...float64) (cells []plot.Cell) {
-	for _, v := range values {
-		cells = append(cells, plot.Num(v, decimals))
-	}
-	return cells
+func numbers(decimals int, values ...float64) []plot.Cell {
+	return each.Of(values, func(v float64) plot.Cell { return plot.Num(v, decimals) })
 }
 
 // section shows the comparisons of a space, or over all of them, one for each acquisition.
@@ -112,10 +110,7 @@ func (s *Summary) methodTables(c *Comparison) [3]*plot.Table {
 	})
 	for _, r := range best {
 		name := []plot.Cell{plot.Str(r.Method)}
-		var regrets []float64
-		for _, q := range budgets {
-			regrets = append(regrets, r.Regret[q])
-		}
+		regrets := each.Of(budgets, func(q int) float64 { return r.Regret[q] })
 		regrets = append(regrets, r.Lower[s.Budget], r.Upper[s.Budget], r.AUC, r.GeometricAUC, r.GeometricLate)
 		reached.Rows = append(reached.Rows, slices.Concat(name, numbers(4, regrets...), numbers(3, r.Solved[s.Budget]),
 			numbers(2, r.Rank[s.Budget])))

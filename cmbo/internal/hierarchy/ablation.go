@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -72,10 +73,7 @@ func (s *Settings) Ablate(names ...string) error {
 		}
 		i := slices.IndexFunc(Ablations, func(a Ablation) bool { return a.Name == name })
 		if i < 0 {
-			var known []string
-			for _, a := range Ablations {
-				known = append(known, a.Name)
-			}
+			known := each.Of(Ablations, func(a Ablation) string { return a.Name })
 			return fmt.Errorf("there is no ablation %q; there are %s, and fields of the settings, as in Shrink=0.2", name, strings.Join(known, ", "))
 		}
 		Ablations[i].change(s)

@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/exactsum"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -168,11 +169,7 @@ func (t *Tally) narrow(c *carried) (touched []int) {
 	}
 	t.near = Moments{t.mean, &t.cov}
 	for k, idx := range c.idx {
-		narrow := make([]int, len(idx))
-		for a, p := range idx {
-			narrow[a] = t.row[p]
-		}
-		c.idx[k] = narrow
+		c.idx[k] = points.Entries(t.row, idx)
 	}
 	return touched
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -352,11 +353,7 @@ func (h *Log) Stalled(minimize bool) int {
 
 // Encoded returns the points of observations in the unit cube.
 func (h *Log) Encoded(observations []Observation) *linalg.Dense {
-	rows := make([][]float64, len(observations))
-	for i, o := range observations {
-		rows[i] = o.X
-	}
-	return h.space.EncodeAll(rows)
+	return h.space.EncodeAll(each.Of(observations, func(o Observation) []float64 { return o.X }))
 }
 
 // EncodedLabels returns the points of the evaluations that Ended counts in the unit cube, and their labels.
@@ -392,11 +389,7 @@ func (h *Log) FailedBefore() []int {
 
 // EncodedPending returns the points of the open trials in the unit cube.
 func (h *Log) EncodedPending() *linalg.Dense {
-	var rows [][]float64
-	for _, id := range h.Pending() {
-		rows = append(rows, h.Trials[id-1].X)
-	}
-	return h.space.EncodeAll(rows)
+	return h.space.EncodeAll(each.Of(h.Pending(), func(id int) []float64 { return h.Trials[id-1].X }))
 }
 
 // Clone returns a copy that shares what is only ever appended to. Of the two one alone may be told reports.

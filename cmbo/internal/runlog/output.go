@@ -11,7 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
-	"github.com/gocmbo/cmbo/internal/names"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -97,7 +97,7 @@ func CheckOutputs(outputs []Output) error {
 func (h *Log) CheckValues(values map[string]float64, failed bool) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) { // before one that is missing: it may be that one misspelled
 		if !slices.ContainsFunc(h.outputs, func(o Output) bool { return o.Name == name }) {
-			known := names.All(h.outputs, func(o Output) string { return o.Name })
+			known := each.Of(h.outputs, func(o Output) string { return o.Name })
 			return space.Errorf(space.ErrOutput, "output %q is none of the run's, %q", name, known)
 		}
 	}

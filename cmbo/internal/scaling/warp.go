@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
 
@@ -85,13 +86,7 @@ func (w Warp) Apply(v float64) float64 {
 }
 
 // ApplyAll maps values.
-func (w Warp) ApplyAll(y []float64) []float64 {
-	out := make([]float64, len(y))
-	for i, v := range y {
-		out[i] = w.Apply(v)
-	}
-	return out
-}
+func (w Warp) ApplyAll(y []float64) []float64 { return each.Of(y, w.Apply) }
 
 // Invert maps an image back, to rounding.
 func (w Warp) Invert(z float64) float64 {

@@ -1,0 +1,10 @@
+// Package each makes a list from what each entry of another has.
+package each
+
+// Of returns what f makes of each entry of a list, in their order, nil of none.
+func Of[T, V any](entries []T, f func(T) V) (all []V) {
+	for _, e := range entries {
+		all = append(all, f(e))
+	}
+	return all
+}

@@ -1,0 +1,15 @@
+package each
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+// TestOf: entries keep their order, and of none there is nil, which JSON and the codec tell from an empty list.
+func TestOf(t *testing.T) {
+	length := func(s string) int { return len(s) }
+	require.Equal(t, []int{3, 1, 2}, Of([]string{"abc", "d", "ef"}, length))
+	require.Nil(t, Of(nil, length))
+	require.Nil(t, Of([]string{}, length))
+}
