@@ -49,14 +49,8 @@ func WithCost(cost func(x []float64) float64) Option {
 // its cost counts as the mean of the others. An evaluation that goes on from where it was stopped ([WithCheckpoints])
 // counts once, or the sum of what its parts have told. Cancelled trials and observed points cost nothing.
 func WithBudget(budget float64) Option {
-	return option{id: optBudget, run: func(c *runConfig) error {
-		c.budget = budget
-		return checkBudget(budget)
-	}}
-}
-
-func checkBudget(v float64) error {
-	return refuseUnless(v > 0 && !math.IsInf(v, 1), "a budget of %g, which is not positive and finite", v)
+	return option{id: optBudget, run: gp.Setting(func(c *runConfig) { c.budget = budget },
+		budget > 0 && !math.IsInf(budget, 1), "a budget of %g, which is not positive and finite", budget)}
 }
 
 // checkCost fails where an output and a function both give the cost, and where no value of that output in past tasks can be
