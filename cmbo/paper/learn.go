@@ -20,16 +20,13 @@ import (
 // learner is one run of the paper's stages 1 and 2.
 type learner struct {
 	*config
+	prior      *Prior // in the making: labels are nil until they are found, if they are to be looked for
 	tasks      []task
-	labels     []int         // cluster of each task, nil to look for them
 	clusterSet *linalg.Dense // where posteriors are compared for clustering
-	index      *linalg.Dense // the index set of the prototypes
 
-	sources    []*source
 	rank       []int               // of each task by ID, the order in which tasks are grouped
 	posteriors *cluster.Posteriors // by rank, nil where there is nothing to cluster
 	partitions []scoredPartition
-	report     Report
 }
 
 func (l *learner) tell(stage string, done, total int) {
@@ -42,12 +39,12 @@ func (l *learner) tell(stage string, done, total int) {
 // there is something to cluster, posteriors under the clustering kernel.
 func (l *learner) fit(ctx context.Context) error {
 	n := len(l.tasks)
-	l.sources, l.rank = make([]*source, n), make([]int, n)
+	l.prior.sources, l.rank = make([]*source, n), make([]int, n)
 	byID := func(a, b int) int { return cmp.Compare(l.tasks[a].id, l.tasks[b].id) }
 	for r, i := range stat.Order(n, byID) {
 		l.rank[i] = r // so that the order they come in does not matter
 	}
-	if l.labels == nil && n > 1 {
+	if l.prior.labels == nil && n > 1 {
 		l.posteriors = cluster.NewPosteriors(n, points.Len(l.clusterSet))
 	}
 	workers := make([]worker, parallel.Workers(l.workers, n))
@@ -66,8 +63,8 @@ func (l *learner) fit(ctx context.Context) error {
 		l.tell("fit", hi, n)
 	}
 	for w := range workers {
-		l.report.Unfitted += workers[w].unfitted
-		l.report.ClusterJitter = max(l.report.ClusterJitter, workers[w].jitter)
+		l.prior.report.Unfitted += workers[w].unfitted
+		l.prior.report.ClusterJitter = max(l.prior.report.ClusterJitter, workers[w].jitter)
 	}
 	return nil
 }
@@ -85,9 +82,9 @@ type worker struct {
 
 // fitTask makes the processes of task i, on the memory of f.
 func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
-	_, dim := l.index.Dims()
+	_, dim := l.prior.index.Dims()
 	t, s := l.tasks[i], new(source)
-	l.sources[i] = s
+	l.prior.sources[i] = s
 	process := func(s *source, label string, form kernel.Kernel) error {
 		h := gp.Hyper{Kernel: l.fixed, NoiseVariance: l.fixedNoise}
 		if l.fixed == nil {
@@ -124,7 +121,7 @@ func (l *learner) fitTask(ctx context.Context, f *worker, i int) error {
 // group looks for the clusters of the tasks by their posteriors; of several numbers of
 // clusters it takes the one of the best score. It does nothing where labels are given.
 func (l *learner) group(ctx context.Context) error {
-	if l.labels != nil {
+	if l.prior.labels != nil {
 		return nil
 	}
 	n := len(l.tasks)
@@ -150,7 +147,7 @@ func (l *learner) group(ctx context.Context) error {
 			}
 		}
 		found = append(found, r)
-		l.report.Distances += r.Distances
+		l.prior.report.Distances += r.Distances
 		l.tell("cluster", c-lo+1, hi-lo+1)
 	}
 	best := 0
@@ -168,7 +165,7 @@ func (l *learner) group(ctx context.Context) error {
 		best = choose(l.partitions)
 		l.tell("score", 1, 1)
 	}
-	l.labels, l.report.Rounds = l.byTask(found[best].Labels), found[best].Rounds
+	l.prior.labels, l.prior.report.Rounds = l.byTask(found[best].Labels), found[best].Rounds
 	return nil
 }
 

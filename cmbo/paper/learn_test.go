@@ -16,7 +16,8 @@ func TestGroup(t *testing.T) {
 	const n = 24
 	c, err := newConfig([]Option{WithClusterRange(2, 6), WithSeed(7)})
 	require.NoError(t, err)
-	l := &learner{config: c, index: uniform(rng.Stream(1, "index"), 5, 2), clusterSet: uniform(rng.Stream(1, "set"), 20, 2)}
+	p := &Prior{index: uniform(rng.Stream(1, "index"), 5, 2)}
+	l := &learner{config: c, prior: p, clusterSet: uniform(rng.Stream(1, "set"), 20, 2)}
 	for j := range n {
 		r := rng.Stream(8, "tasks", uint64(j))
 		x, y := uniform(r, 20, 2), make([]float64, 20)
@@ -30,7 +31,7 @@ func TestGroup(t *testing.T) {
 	require.NoError(t, l.group(ctx))
 	require.Len(t, l.partitions, 5)
 	best, last := choose(l.partitions), 0
-	require.Equal(t, l.partitions[best].labels, l.labels)
+	require.Equal(t, l.partitions[best].labels, l.prior.labels)
 	var distances int64
 	for i, p := range l.partitions {
 		o := cluster.Options{Seed: 7, Restarts: cluster.Restarts(n), Rounds: 50, Workers: 1}
@@ -44,9 +45,9 @@ func TestGroup(t *testing.T) {
 		distances += k.Distances
 		last = k.Rounds
 		if i == best {
-			require.Equal(t, k.Rounds, l.report.Rounds)
+			require.Equal(t, k.Rounds, l.prior.report.Rounds)
 		}
 	}
-	require.Equal(t, distances, l.report.Distances)
-	require.NotEqual(t, last, l.report.Rounds)
+	require.Equal(t, distances, l.prior.report.Distances)
+	require.NotEqual(t, last, l.prior.report.Rounds)
 }

@@ -59,7 +59,8 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 			}
 		}
 	}
-	l := &learner{config: c, labels: labels}
+	p := &Prior{config: c, space: s.WithoutCandidates(), labels: labels}
+	l := &learner{config: c, prior: p}
 	var inputs []*linalg.Dense
 	for i := range checked {
 		t := &checked[i]
@@ -72,13 +73,12 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	var pool *linalg.Dense
 	if s.Finite() {
 		pool = points.Distinct(s.Encoded())
-		l.index = points.Sample(pool, c.indexPoints, c.seed, "index set")
+		p.index = points.Sample(pool, c.indexPoints, c.seed, "index set")
 	} else {
 		pool = points.Distinct(points.Sorted(points.Join(inputs...)))
-		l.index = s.EncodeAll(s.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
+		p.index = s.EncodeAll(s.Spread(c.indexPoints, rng.Stream(c.seed, "index set")))
 	}
 	l.clusterSet = points.Sample(pool, clusterPoints, c.seed, "cluster points")
-	p := &Prior{config: c, space: s.WithoutCandidates(), index: l.index}
 	// A panic of the caller's kernel becomes an error, whatever goroutine it is on.
 	err = parallel.For(ctx, 1, 1, func(_, _ int) error {
 		if c.fixed != nil {
@@ -99,7 +99,6 @@ func Learn(ctx context.Context, s *cmbo.Space, tasks []cmbo.Task, opts ...Option
 	if err != nil {
 		return nil, err
 	}
-	p.sources, p.labels, p.report = l.sources, l.labels, l.report
 	return p, nil
 }
 

@@ -44,9 +44,9 @@ func (p prototype) on(ctx context.Context, x *linalg.Dense, workers int) (*multi
 }
 
 func (l *learner) prototypes(ctx context.Context) ([]prototype, error) {
-	members := make([][]*source, slices.Max(l.labels)+1)
-	for j, c := range l.labels {
-		members[c] = append(members[c], l.sources[j])
+	members := make([][]*source, slices.Max(l.prior.labels)+1)
+	for j, c := range l.prior.labels {
+		members[c] = append(members[c], l.prior.sources[j])
 	}
 	build := l.center
 	if l.variant.Prototype == Barycenter {
@@ -66,13 +66,13 @@ func (l *learner) prototypes(ctx context.Context) ([]prototype, error) {
 // normal is jitteredNormal for a prototype, whose jitter it reports.
 func (l *learner) normal(mean []float64, cov *linalg.Sym) (*multivariate.Normal, error) {
 	n, jitter, err := jitteredNormal(new(linalg.Cholesky), mean, cov)
-	l.report.PrototypeJitter = max(l.report.PrototypeJitter, jitter)
+	l.prior.report.PrototypeJitter = max(l.prior.report.PrototypeJitter, jitter)
 	return n, err
 }
 
 // center builds a geometric centre. Members are computed in parallel, but summed in their order.
 func (l *learner) center(ctx context.Context, members []*source) (prototype, error) {
-	n, _ := l.index.Dims()
+	n, _ := l.prior.index.Dims()
 	workers := parallel.Workers(l.workers, len(members))
 	white := make([]linalg.Dense, workers)
 	// A batch has several members for each goroutine, so that few wait at its end, and no more, because each holds a matrix.
@@ -88,7 +88,7 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 			if b.mean == nil {
 				b.mean = make([]float64, n)
 			}
-			return part[i].process.Joint(ctx, b.mean, &b.cov, l.index, &white[w])
+			return part[i].process.Joint(ctx, b.mean, &b.cov, l.prior.index, &white[w])
 		})
 		if err != nil {
 			return prototype{}, err
@@ -104,13 +104,13 @@ func (l *learner) center(ctx context.Context, members []*source) (prototype, err
 
 // barycenter builds a 2-Wasserstein barycentre with equal weights.
 func (l *learner) barycenter(ctx context.Context, members []*source) (prototype, error) {
-	n, _ := l.index.Dims()
+	n, _ := l.prior.index.Dims()
 	normals := make([]*multivariate.Normal, len(members))
 	white := make([]linalg.Dense, parallel.Workers(l.workers, len(members)))
 	jitters := make([]float64, len(members))
 	err := parallel.For(ctx, l.workers, len(members), func(w, i int) error {
 		mean, cov := make([]float64, n), new(linalg.Sym)
-		err := members[i].process.Joint(ctx, mean, cov, l.index, &white[w])
+		err := members[i].process.Joint(ctx, mean, cov, l.prior.index, &white[w])
 		if err == nil {
 			normals[i], jitters[i], err = jitteredNormal(new(linalg.Cholesky), mean, cov)
 		}
@@ -119,12 +119,12 @@ func (l *learner) barycenter(ctx context.Context, members []*source) (prototype,
 	if err != nil {
 		return prototype{}, err
 	}
-	l.report.PrototypeJitter = max(l.report.PrototypeJitter, slices.Max(jitters))
+	l.prior.report.PrototypeJitter = max(l.prior.report.PrototypeJitter, slices.Max(jitters))
 	b, err := multivariate.Barycenter(ctx, normals, nil)
 	if err != nil {
 		return prototype{}, err
 	}
-	l.report.Barycenters = append(l.report.Barycenters, BarycenterReport{
+	l.prior.report.Barycenters = append(l.prior.report.Barycenters, BarycenterReport{
 		Iterations: b.Iterations, Residual: b.Residual, Converged: b.Converged,
 	})
 	k, err := medianKernel(members)
@@ -137,7 +137,7 @@ func (l *learner) barycenter(ctx context.Context, members []*source) (prototype,
 	if err != nil {
 		return prototype{}, err
 	}
-	process, err := newExtension(l.index, normal, k)
+	process, err := newExtension(l.prior.index, normal, k)
 	return prototype{normal, process}, err
 }
 
