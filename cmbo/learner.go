@@ -171,10 +171,8 @@ func (l *Learner) fits(o *Learner) error {
 	if err := cmp.Or(l.made(), o.made()); err != nil {
 		return err
 	}
-	if name, why := l.space.Difference(o.space); why != "" {
-		e := space.Errorf(ErrLearners, "%s", why)
-		e.Name = name
-		return e
+	if err := otherParams(ErrLearners, l.space, o.space, ""); err != nil {
+		return err
 	}
 	if l.space.Finite() != o.space.Finite() || l.space.Finite() && !points.Equal(l.space.Encoded(), o.space.Encoded()) {
 		return fmt.Errorf("%w: one is of %d candidates, the other of %d, or of others",

@@ -157,10 +157,8 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 	if err != nil {
 		return codec.Corrupt(err)
 	}
-	if name, why := stored.Difference(s); why != "" {
-		e := space.Errorf(ErrLearners, "%s", why)
-		e.Name = name
-		return e
+	if err := otherParams(ErrLearners, stored, s, ""); err != nil {
+		return err
 	}
 	if want := digestOf(s); string(want[:]) != string(candidates) {
 		return fmt.Errorf("%w: it is of other candidates than the %d of the space", ErrLearners, s.NumCandidates())

@@ -160,8 +160,8 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	if err := space.Defined(); err != nil {
 		return nil, err
 	}
-	if !p.space.SameParams(space) {
-		return nil, otherParams(p.space, space)
+	if err := otherParams(ErrPriorMismatch, p.space, space, "; Prior.Adopt brings a prior to another space"); err != nil {
+		return nil, err
 	}
 	if !space.Finite() || p.list.Hold(space.Encoded()) {
 		return p, nil
@@ -175,10 +175,13 @@ func (p *Prior) reindex(ctx context.Context, space *Space, workers int) (*Prior,
 	return &q, nil
 }
 
-// otherParams is the error of a prior that was learned for other parameters.
-func otherParams(prior, run *Space) error {
-	name, why := prior.Difference(run)
-	e := space.Errorf(ErrPriorMismatch, "%s; Prior.Adopt brings a prior to another space", why)
+// otherParams is the error of a space with other parameters than those that something was learned for, nil for the same.
+func otherParams(kind error, learned, is *Space, advice string) error {
+	name, why := learned.Difference(is)
+	if why == "" {
+		return nil
+	}
+	e := space.Errorf(kind, "%s%s", why, advice)
 	e.Name = name
 	return e
 }
