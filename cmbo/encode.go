@@ -37,12 +37,12 @@ func (p *Prior) Encode(w io.Writer) error {
 }
 
 // sealed writes what body encodes to the caller's writer. It returns refused, unless that is nil.
-func sealed(w io.Writer, refused error, magic string, version byte, body func(*codec.Encoder) error) error {
+func sealed(w io.Writer, refused error, magic string, version byte, body func(*codec.Encoder)) error {
 	return guard(func() error {
 		if err := cmp.Or(refused, checkWriter(w)); err != nil {
 			return err
 		}
-		_, err := codec.Seal(w, magic, version, body)
+		_, err := codec.Seal(w, ErrOption, magic, version, body)
 		return err
 	})
 }
@@ -56,14 +56,14 @@ func (p *Prior) Digest() (string, error) {
 	d := p.lazy
 	d.once.Do(func() {
 		d.hex, d.err = guarded(func() (string, error) {
-			sum, err := codec.Seal(io.Discard, priorMagic, priorVersion, p.encode)
+			sum, err := codec.Seal(io.Discard, ErrOption, priorMagic, priorVersion, p.encode)
 			return hex.EncodeToString(sum[:]), err
 		})
 	})
 	return d.hex, d.err
 }
 
-func (p *Prior) encode(e *codec.Encoder) error {
+func (p *Prior) encode(e *codec.Encoder) {
 	e.Byte(storedKind)
 	encodeParams(e, p.space.Params())
 	encodeConfig(e, p.config)
@@ -84,7 +84,6 @@ func (p *Prior) encode(e *codec.Encoder) error {
 			encodeCurves(e, t.curves)
 		}
 	}
-	return refuseUnless(e.Err == nil, "%v", e.Err)
 }
 
 // stepSuffix marks the kind of a parameter whose step follows.

@@ -26,7 +26,7 @@ func (l *Learner) Encode(w io.Writer) error {
 	return sealed(w, l.made(), learnerMagic, learnerVersion, l.encode)
 }
 
-func (l *Learner) encode(e *codec.Encoder) error {
+func (l *Learner) encode(e *codec.Encoder) {
 	encodeParams(e, l.space.Params())
 	candidates := digestOf(l.space)
 	e.Raw(candidates[:])
@@ -50,7 +50,6 @@ func (l *Learner) encode(e *codec.Encoder) error {
 		s.of.Encode(e)
 		s.tally.Encode(e)
 	}
-	return refuseUnless(e.Err == nil, "%v", e.Err)
 }
 
 // taskBytes encodes a task of the space: what a learner keeps of it, and tells it from others by.

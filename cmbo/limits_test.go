@@ -68,14 +68,13 @@ func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
 	for _, before := range []string{"\x01\x02x0", "\x01\x01a", "\x01\x01b", "\x03\x01\x02"} { // a number, and what follows
 		t.Run(fmt.Sprintf("%q", before), func(t *testing.T) {
 			var b bytes.Buffer
-			_, err := codec.Seal(&b, priorMagic, priorVersion, func(e *codec.Encoder) error {
-				err := p.encode(e)
+			_, err := codec.Seal(&b, ErrOption, priorMagic, priorVersion, func(e *codec.Encoder) {
+				p.encode(e)
 				at := bytes.LastIndex(e.Buf, []byte(before))
 				require.Positive(t, at, "%q in %q", before, e.Buf)
 				e.Buf = e.Buf[:at]
 				e.Uint(1 << 20)
 				e.Raw(make([]byte, 3<<20))
-				return err
 			})
 			require.NoError(t, err)
 			var start, end runtime.MemStats

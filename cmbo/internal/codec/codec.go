@@ -67,12 +67,12 @@ type Encoder struct {
 	Err error
 }
 
-// Seal writes to w what body encodes: a name of the format, a byte of version, the
-// payload, and the SHA-256 of all that, which it returns. It holds all of it in memory.
-func Seal(w io.Writer, magic string, version byte, body func(*Encoder) error) (sum [sha256.Size]byte, err error) {
+// Seal writes to w what body encodes: a name of the format, a byte of version, the payload, and the SHA-256 of all that,
+// which it returns. It holds all of it in memory. What cannot be encoded is an error of the kind refused.
+func Seal(w io.Writer, refused error, magic string, version byte, body func(*Encoder)) (sum [sha256.Size]byte, err error) {
 	e := &Encoder{Buf: append([]byte(magic), version)}
-	if err := body(e); err != nil {
-		return sum, err
+	if body(e); e.Err != nil {
+		return sum, fmt.Errorf("%w: %v", refused, e.Err)
 	}
 	sum = sha256.Sum256(e.Buf)
 	if _, err = w.Write(e.Buf); err == nil {
