@@ -132,21 +132,22 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 
 // ResumeJournal begins a run or goes on with it. With an empty r it is [New]: valid counts the first line, which it writes.
 // With a journal that New began it is [RestoreJournal], and fails with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the
-// space, the options or the prior are not those that the run was begun with. Where the first line was interrupted valid is 0,
-// and the line is written with the first event: the caller has to cut the file before. It fails as New and RestoreJournal do.
+// space, the options or the prior are not those that the run was begun with; without [WithInitial] it takes that of the run.
+// Where the first line was interrupted valid is 0, and the line is written with the first event: the caller has to cut the
+// file before. It fails as New and RestoreJournal do.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
 		o, err := newRun(space, opts)
 		if err != nil {
 			return nil, 0, err
 		}
-		valid, err := o.resume(b)
+		valid, err := o.resume(b, opts)
 		return o, valid, err
 	})
 }
 
-// resume begins the journal b, or applies it to a run without events.
-func (o *Optimizer) resume(b []byte) (valid int64, err error) {
+// resume begins the journal b, or applies it to a run of opts without events.
+func (o *Optimizer) resume(b []byte, opts []Option) (valid int64, err error) {
 	first := bytes.IndexByte(b, '\n') + 1
 	if first == 0 {
 		if !runlog.Torn(b, runlog.SnapshotHead) || o.config.mark.Lines > 0 {
@@ -161,6 +162,11 @@ func (o *Optimizer) resume(b []byte) (valid int64, err error) {
 	stored, err := openSnapshot(b[:first])
 	if err != nil {
 		return 0, err
+	}
+	// Its default follows from the prior, and the run may have begun with another one.
+	var given runConfig
+	if n := stored.Options.Initial; n >= 0 && given.apply(opts) == nil && !given.has(optInitial) {
+		o.config.initial = n
 	}
 	s, err := o.snapshot()
 	if err != nil {

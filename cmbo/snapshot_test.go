@@ -356,6 +356,27 @@ func TestWithNewPrior(t *testing.T) {
 	_, err = cmbo.Restore(bytes.NewReader(b), cmbo.WithPrior(p))
 	require.ErrorIs(t, err, cmbo.ErrPriorMismatch)
 
+	// A prior of one value has an initial design, a later one has none, and the run keeps what it began with.
+	first := learn(t, list, []cmbo.Task{{ID: "first", X: list.Rows()[:1], Y: []float64{1}}}, smallSets...)
+	for _, tt := range []struct {
+		was, is *cmbo.Prior
+		reason  cmbo.Reason
+	}{{first, q, cmbo.ReasonDesign}, {q, first, cmbo.ReasonScore}} {
+		r, err := cmbo.Restore(bytes.NewReader(snapshot(t, newOptimizer(t, list, cmbo.WithPrior(tt.was)))), cmbo.WithNewPrior(tt.is))
+		require.NoError(t, err)
+		begun := snapshot(t, r)
+		resumed, _, err := cmbo.ResumeJournal(bytes.NewReader(begun), list, cmbo.WithPrior(tt.is))
+		require.NoError(t, err)
+		require.Equal(t, begun, snapshot(t, resumed))
+		trial, err := resumed.Ask(ctx)
+		require.NoError(t, err)
+		e, err := resumed.Explain(ctx, trial.ID)
+		require.NoError(t, err)
+		require.Equal(t, tt.reason, e.Reason)
+		_, _, err = cmbo.ResumeJournal(bytes.NewReader(begun), list, cmbo.WithPrior(tt.is), cmbo.WithInitial(7))
+		require.ErrorContains(t, err, ", not 7")
+	}
+
 	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
 	require.NoError(t, err)
 	spelled := family(4, 10)
