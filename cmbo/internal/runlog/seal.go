@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // snapshotVersion is the version of snapshots. A snapshot is one line of JSON,
@@ -218,13 +219,22 @@ func difference(place string, was, now json.RawMessage) string {
 	if json.Unmarshal(was, &list) == nil && json.Unmarshal(now, &other) == nil && list != nil && other != nil {
 		n := max(len(list), len(other))
 		list, other = append(list, make([]json.RawMessage, n-len(list))...), append(other, make([]json.RawMessage, n-len(other))...)
+		was, is := elementNames(list), elementNames(other)
 		for i := range n {
-			at := fmt.Sprintf("%s[%d]", place, i)
-			var element struct{ Name *string }
-			if json.Unmarshal(list[i], &element) == nil && element.Name != nil {
-				at = fmt.Sprintf("%s %q", place, *element.Name)
+			at, then, given := fmt.Sprintf("%s[%d]", place, i), list[i], other[i]
+			lost, added := !slices.Contains(is, was[i]), !slices.Contains(was, is[i])
+			switch name := cmp.Or(was[i], is[i]); {
+			case name == "":
+			case was[i] == is[i]:
+				at = fmt.Sprintf("%s %q", place, name)
+			case added && (!lost || was[i] == ""):
+				at, then = fmt.Sprintf("%s %q", place, is[i]), nil
+			case lost && (!added || is[i] == ""):
+				at, given = fmt.Sprintf("%s %q", place, name), nil
+			default: // another name, or another order
+				return fmt.Sprintf("%s %q.name %q, not %q", place, name, was[i], is[i])
 			}
-			if d := difference(at, list[i], other[i]); d != "" {
+			if d := difference(at, then, given); d != "" {
 				return d
 			}
 		}
@@ -232,6 +242,15 @@ func difference(place string, was, now json.RawMessage) string {
 	}
 	before, after := cmp.Or(string(was), "none"), cmp.Or(string(now), "none")
 	return fmt.Sprintf("%s %s, not %s", place, around(before, after), around(after, before))
+}
+
+// elementNames are those of a list's elements, "" of one that has none.
+func elementNames(list []json.RawMessage) []string {
+	return each.Of(list, func(b json.RawMessage) string {
+		var element struct{ Name string }
+		_ = json.Unmarshal(b, &element)
+		return element.Name
+	})
 }
 
 // around returns a text, a long one from shortly before the place where another parts.

@@ -31,7 +31,11 @@ func TestDifference(t *testing.T) {
 	assert.Equal(t, `Params "depth".hi 12, not 13`, Difference(box, space{[]param{{"lr", 1}, {"depth", 13}}}))
 	assert.Equal(t, `Params "lr".name "lr", not "rate"`, Difference(box, space{[]param{{"rate", 1}, {"depth", 12}}}))
 	assert.Equal(t, `Params "depth" {"name":"depth","hi":12}, not none`, Difference(box, space{[]param{{"lr", 1}}}))
-	assert.Equal(t, `Params[2] none, not {"name":"a","hi":1}`, Difference(box, space{append(box.Params, param{"a", 1})}))
+	assert.Equal(t, `Params "a" none, not {"name":"a","hi":1}`, Difference(box, space{append(box.Params, param{"a", 1})}))
+	between := space{[]param{{"lr", 1}, {"bias", 3}, {"depth", 12}}}
+	assert.Equal(t, `Params "bias" none, not {"name":"bias","hi":3}`, Difference(box, between))
+	assert.Equal(t, `Params "bias" {"name":"bias","hi":3}, not none`, Difference(between, box))
+	assert.Equal(t, `Params "lr".name "lr", not "depth"`, Difference(box, space{[]param{{"depth", 12}, {"lr", 1}}}))
 	assert.Equal(t, `Rows[1][0] 2, not 3`, Difference(struct{ Rows [][]float64 }{[][]float64{{1}, {2}}}, struct{ Rows [][]float64 }{[][]float64{{1}, {3}}}))
 	assert.Equal(t, `Rows null, not [1]`, Difference(struct{ Rows []int }{}, struct{ Rows []int }{[]int{1}}))
 	assert.Equal(t, `Other none, not "`+a+a[:99], Difference(struct{}{}, struct{ Other string }{long}))
