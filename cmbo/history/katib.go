@@ -89,7 +89,11 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err != nil {
 		return nil, err
 	}
-	done, err := c.finish("trials of the objective that have ended", t.lack)
+	if r := c.report; r.Rows == 0 && r.PassedOver > 0 {
+		return nil, rowErrorf(cmbo.ErrNoTasks, "none of %d trials is of the objective and has ended; the last is about %q",
+			r.PassedOver, names.Clip(t.latest))
+	}
+	done, err := c.finish("trials", t.lack)
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +107,7 @@ type katibReader struct {
 	*sightings
 	columns   []column
 	seen      map[string]bool
+	latest    string    // objective of a trial, one passed over too
 	metric    string    // of the objectives, once one is known
 	direction Direction // of the values, once one is known
 	witness   string    // the trial of which they are known
@@ -135,11 +140,14 @@ type katibTrial struct {
 
 type katibCondition struct{ Type, Status katibText }
 
-// katibText is a string; other values count as none.
+// katibText is a string, or what tools that rewrite files make of one, the text of a number; other values count as none.
 type katibText string
 
 func (t *katibText) UnmarshalJSON(b []byte) error {
-	s, _ := jsonString(b)
+	s, ok := jsonString(b)
+	if !ok {
+		s, _ = jsonNumber(b)
+	}
 	*t = katibText(s)
 	return nil
 }
@@ -176,6 +184,7 @@ func (k *katibReader) item(outermost bool) error {
 		return err
 	}
 	t.name, t.metric = string(t.metadata.Name), string(t.spec.Objective.ObjectiveMetricName)
+	k.latest = t.metric
 	t.objective = map[katibText]Direction{"minimize": Minimize, "maximize": Maximize}[t.spec.Objective.Type]
 	return k.trial(&t, line)
 }
