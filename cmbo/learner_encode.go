@@ -156,7 +156,8 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 	if err != nil {
 		return codec.Corrupt(err)
 	}
-	if err := otherParams(ErrLearners, stored, s, ""); err != nil {
+	const advice = "; decoded with its own space it has a Prior, whose Tasks Space.Adopt brings to another"
+	if err := otherParams(ErrLearners, stored, s, advice); err != nil {
 		return err
 	}
 	if want := digestOf(s); string(want[:]) != string(candidates) {
