@@ -176,6 +176,13 @@ func TestContextRefused(t *testing.T) {
 	_, err := cmbo.Learn(ctx, space, bad)
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	require.ErrorContains(t, err, `descriptor "height" is "low", and in task "a" it is`)
+	for range 16 { // of several descriptors the first one is named, whatever the order of the map
+		bad[1].Context = cmbo.Context{"a": 1.0, "b": 1.0, "c": 1.0}
+		bad[2].Context = cmbo.Context{"a": "1", "b": "1", "c": "1"}
+		_, err = cmbo.Learn(ctx, space, bad)
+		require.ErrorContains(t, err, `descriptor "a" is "1", and in task "b" it is 1`)
+	}
+	bad[1] = tasks[1]
 	bad[2].Context = cmbo.Context{"": 1.0}
 	_, err = cmbo.Learn(ctx, space, bad)
 	require.ErrorContains(t, err, `descriptor "": its name is empty`)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"maps"
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
@@ -124,7 +125,8 @@ func (v vocabulary) take(t *Task) error {
 		return space.InTask(space.Errorf(ErrTask, "two tasks have this ID"), t.ID)
 	}
 	v["task "+t.ID] = firstUse{}
-	for name, value := range t.Context {
+	for _, name := range slices.Sorted(maps.Keys(t.Context)) { // of several the same one is reported each time
+		value := t.Context[name]
 		first := cmp.Or(v["descriptor "+name], firstUse{t.ID, value})
 		v["descriptor "+name] = first
 		_, a := first.word.(string)
