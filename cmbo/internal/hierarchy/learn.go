@@ -80,7 +80,7 @@ func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Mod
 	}
 	g := newGrid(*base, z, o.Neighbours)
 	m, err := learnOn(ctx, tasks, g, &o)
-	if err != nil || !free || m.flat || len(tasks) < 2 {
+	if err != nil || !free || m.flat || len(on) < 2 {
 		return m, err
 	}
 	// The base process is what tasks say one by one. Where values of a task tell next to nothing of each other, noise and

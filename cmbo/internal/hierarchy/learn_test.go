@@ -375,6 +375,25 @@ func TestTaskMeansOfManyValues(t *testing.T) {
 	require.NotEqual(t, means[2], means[1])
 }
 
+// A base process of a single task is not asked what tasks foretell of each other, however noisy it is.
+func TestBaseOfOneTask(t *testing.T) {
+	const rows, dim = 40, 2
+	r := rng.Stream(7, t.Name())
+	list, tasks := uniform(r, rows, dim), make([]Task, 3)
+	for i := range tasks {
+		y := make([]float64, rows)
+		for j := range y {
+			y[j] = r.NormFloat64()
+		}
+		tasks[i] = scaled(fmt.Sprint(i), list, y)
+	}
+	s := DefaultSettings(dim)
+	require.NoError(t, s.Ablate("BaseTasks=1"))
+	m, err := Learn(t.Context(), tasks, list, s)
+	require.NoError(t, err)
+	require.True(t, m.LooksLikeNoise())
+}
+
 // TestNoiseOrRoughness: what tasks have in common point by point is found where points tell nothing of each other, few and many
 // tasks alike, though fits to tasks one by one end at noise. Values that say nothing are noise, however many tasks have them.
 // Smooth tasks that are unlike each other, single tasks, and tasks of given noise or of few values are what those fits say.
