@@ -79,7 +79,7 @@ func fitBase(ctx context.Context, tasks []Task, s *Settings) (best *Base, free b
 	// Few values look like noise, as offset and scale of their task are their own, two being always one deviation above
 	// and below, and each coordinate has a length. A run would take its values for noise, too.
 	if few := s.FewValues; unknown && (longest < few || 4*longest < few*dim && all < few*dim) {
-		hi[last], free = math.Log(s.FewValuesNoise), false
+		hi[last], free = max(lo[last], math.Log(s.FewValuesNoise)), false
 	}
 	least := math.Inf(1)
 	for _, template := range s.Kernels {

@@ -169,6 +169,10 @@ func TestBaseOfFewValues(t *testing.T) {
 	}
 	s := DefaultSettings(3)
 	all := tasks(10, 2, 3)
+	s.FewValuesNoise = 0
+	least, _, err := fitBase(ctx, all, &s)
+	require.NoError(t, err)
+	require.InEpsilon(t, s.NoiseRange[0], least.NoiseVariance, 1e-12, "none below the least that is learned")
 	for i := range all {
 		all[i].Noise = []float64{0.9, 0.9}
 	}
