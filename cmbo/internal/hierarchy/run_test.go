@@ -842,6 +842,29 @@ func TestFarOffsets(t *testing.T) {
 	}
 }
 
+// TestFarScales: values are in another unit beyond ten times the tasks' scale and beyond three deviations of its logarithm,
+// whichever is farther.
+func TestFarScales(t *testing.T) {
+	r := rng.Stream(8, t.Name())
+	m := learn(t, makeTasks(13, 10, 20, 2, 0, 1), uniform(r, 40, 2), testSettings(2))
+	x, z := uniform(r, 30, 2), make([]float64, 30)
+	for i := range z {
+		z[i] = math.Sqrt(m.specificVariance()) * r.NormFloat64()
+	}
+	for _, sd := range []float64{0.3, 1} {
+		m.affine.logScaleVar = sd * sd
+		for _, log := range []float64{-3.4, -2.65, -1.9, 1.9, 2.65, 3.4} {
+			run, y := NewRun(m, m.Settings(), math.NaN(), 1, nil, nil), make([]float64, len(z))
+			for i, v := range z {
+				y[i] = m.affine.shift + math.Exp(m.affine.logScale+log)*v
+			}
+			require.NoError(t, run.Fit(ctx, x, y, nil, nil))
+			far := math.Abs(log) > max(math.Log(10), 3*sd)
+			assert.Equal(t, far, run.OtherUnits() > 0.5, "%g at %g: %g", sd, log, run.OtherUnits())
+		}
+	}
+}
+
 // TestFirstForeignValue: what improves on one value in another unit than the tasks' is told by what
 // transfers, the right way up; on one in theirs, or on two, by all hypotheses.
 func TestFirstForeignValue(t *testing.T) {

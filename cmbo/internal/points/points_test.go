@@ -94,6 +94,17 @@ func TestApart(t *testing.T) {
 		x.Row(99)[0] += 2 // no other is there
 		require.Contains(t, Apart(x, y), y[99])
 	}
+	for _, far := range []int{6, 7} { // and one where all others are
+		x, y := linalg.NewDense(20, 1, nil), make([]float64, 20)
+		for i := range far {
+			x.Set(i, 0, 0.1*float64(1+i))
+		}
+		if got := Apart(x, y); far == 7 {
+			require.Len(t, got, 8)
+		} else {
+			require.Nil(t, got, "seven are too few")
+		}
+	}
 	same := linalg.NewDense(20, 2, nil)
 	require.Nil(t, Apart(same, make([]float64, 20)), "too few")
 }

@@ -151,6 +151,11 @@ func TestLowBack(t *testing.T) {
 	}
 	at := l.At(end)
 	assert.InDelta(t, end-7*lowWidths/nearWidths, l.Back(at-7), 1e-12)
+	for _, v := range []float64{5, 2, 1.9, at, at - 7} { // the slope of the way back, of values and of deviations
+		const h = 1e-6
+		assert.InDelta(t, (l.Back(v)-l.Back(v-h))/h, l.SlopeFrom(v-h/2, RaisedFrom), 1e-5, "at %g", v)
+	}
+	assert.Equal(t, 1.0, Low{}.SlopeFrom(-3, RaisedFrom))
 	assert.Equal(t, math.Inf(-1), l.At(math.Inf(-1)))
 	assert.Equal(t, -3.0, Low{}.At(-3))
 	assert.Equal(t, -3.0, Low{}.Back(-3))
@@ -168,6 +173,23 @@ func TestNearOf(t *testing.T) {
 	assert.InDelta(t, 7*near, NearOf(low), 1e-10)
 	assert.Zero(t, NearOf(y[:7]), "too few to be compressed")
 	assert.Zero(t, NearOf([]float64{1, 1, 1, 1, 1, 1, 1, 1}))
+}
+
+// TestNearOfARunThatConverged: of a run whose values apart are eight times as wide as all of them, or a little more, NearOf
+// finds what it was compressed by, and of one whose are hardly less.
+func TestNearOfARunThatConverged(t *testing.T) {
+	for _, times := range []float64{7.9, 8.1, 9, 10, 11} {
+		apart := []float64{0, -1, -2, -times, -times - 1, -times - 2, -times - 3, -times - 4} // the median is the fourth
+		y := slices.Concat(apart, slices.Repeat([]float64{-1}, 20))
+		raised, of := LowOfTask(y, apart...)
+		near := nearWidths // of all values
+		if times > converged {
+			near *= times
+		}
+		require.InDelta(t, near, of.Near, 1e-12)
+		low, _ := of.Compress(raised, nil)
+		require.InDelta(t, near, NearOf(low, low[:len(apart)]...), 1e-12, "%g times", times)
+	}
 }
 
 // TestRaised: values that are raised, penalties aside, are as far below the knee as they were, in whatever unit they are.
@@ -188,6 +210,7 @@ func TestRaised(t *testing.T) {
 		}
 	}
 	require.Equal(t, []float64{13, 21}, Low{Knee: 1}.Depths([]float64{-20, 0, 2, -12, 3}, []float64{-2, 0, 2, -2, 3}, 1), "without Near")
+	require.Empty(t, Low{Knee: 1}.Depths([]float64{1, 1, 1, -1e9}, []float64{1, 1, 1, -5}, 2), "a penalty by the width")
 	require.Empty(t, Raised(y[:5]), "none is raised")
 	require.Empty(t, Raised([]float64{1, 1, 1, 1, 1, 1, 1, 1, 1}))
 }
