@@ -211,9 +211,18 @@ func NearOf(low []float64, apart ...float64) float64 {
 		return 0
 	}
 	_, width, _ := widthOf(slices.Sorted(slices.Values(low)))
-	_, ofApart, _ := widthOf(slices.Sorted(slices.Values(apart)))
+	sorted := slices.Sorted(slices.Values(apart))
+	_, ofApart, _ := widthOf(sorted)
 	// The width ends 1 − nearWidths below the knee, in widths as they were.
 	ends := 1 + math.Log1p(1/nearWidths-1)
+	// LowOfTask takes the width of those that are no penalties, which lie where it has values raised to.
+	for k := 0; k+3 <= len(sorted) && sorted[max(k-1, 0)] == sorted[0]; k++ {
+		best, others, _ := widthOf(sorted[k:])
+		if raised := (1 + RaisedFrom) * others / ends; math.Abs(best-sorted[0]-raised) <= 1e-9*raised {
+			ofApart = others
+			break
+		}
+	}
 	if near := ofApart / ends; near >= converged*nearWidths*width {
 		return near
 	}

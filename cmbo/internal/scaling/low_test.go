@@ -192,6 +192,27 @@ func TestNearOfARunThatConverged(t *testing.T) {
 	}
 }
 
+// TestNearOfARunWithPenalties: however many penalties there are among the values apart, of which LowOfTask takes the width of
+// the others, and however many others are raised, NearOf finds what a run that has converged was compressed by.
+func TestNearOfARunWithPenalties(t *testing.T) {
+	for _, penalties := range []int{0, 1, 5, 10, 20, 29} {
+		for _, low := range []int{0, 1, 4} {
+			apart := append(slices.Repeat([]float64{-1e9}, penalties), []float64{-25, -24, -23, -22}[:low]...)
+			for i := range 30 {
+				apart = append(apart, -float64(i)/3)
+			}
+			y := slices.Concat(apart, slices.Repeat([]float64{-0.01}, 160))
+			raised, of := LowOfTask(y, apart...)
+			require.InDelta(t, nearWidths*float64(14+(low+1)/2)/3, of.Near, 1e-12)
+			low, _ := of.Compress(raised, nil)
+			for i := range low {
+				low[i] = 100 + 7*low[i]
+			}
+			require.InDelta(t, 7*of.Near, NearOf(low, low[:len(apart)]...), 1e-9, "%d penalties", penalties)
+		}
+	}
+}
+
 // TestRaised: values that are raised, penalties aside, are as far below the knee as they were, in whatever unit they are.
 func TestRaised(t *testing.T) {
 	y := []float64{10, 9, 8, 7, 6, 4, -3, -10, -1e9, -1e9 - 1}
