@@ -109,6 +109,7 @@ func TestOutlookByRecord(t *testing.T) {
 	ctx := context.Background()
 	box, err := UnitCube(2)
 	require.NoError(t, err)
+	limits := map[string]float64{"size": -1.8, "weight": -1.05}
 	for _, kind := range []string{"plain", "positive", "limited"} {
 		positive := kind == "positive"
 		opts := []Option{WithMinimize(), WithCandidateCounts(60, 20)}
@@ -116,7 +117,7 @@ func TestOutlookByRecord(t *testing.T) {
 		case "positive":
 			opts = append(opts, WithPositiveValues())
 		case "limited":
-			opts = append(opts, WithOutput("size", AtMost(-1.8)))
+			opts = append(opts, WithOutput("size", AtMost(limits["size"])), WithOutput("weight", AtMost(limits["weight"])))
 		}
 		o, err := New(box, opts...)
 		require.NoError(t, err)
@@ -139,10 +140,10 @@ func TestOutlookByRecord(t *testing.T) {
 			x := trial.X[0] - 0.3
 			var outputs Outputs
 			if kind == "limited" {
-				outputs = Outputs{"size": trial.X[0] - 2}
+				outputs = Outputs{"size": trial.X[0] - 2, "weight": trial.X[1] - 2}
 			}
 			require.NoError(t, o.Tell(trial.ID, math.Exp(4*x*x+trial.X[1]), outputs))
-			if n < 5 || n%5 != 0 {
+			if n < 5 || n%5 != 0 || kind == "limited" && n < 10 {
 				continue
 			}
 			u, err := o.Outlook(ctx)
@@ -151,8 +152,10 @@ func TestOutlookByRecord(t *testing.T) {
 			require.NoError(t, err)
 			var promises []promise
 			holds := make(map[int]float64) // with what probability, by trial
-			for _, f := range calibration.Outputs["size"].Forecasts {
-				holds[f.Trial] = special.NormCDF((-1.8 - f.Mean) / math.Hypot(f.SD, f.NoiseSD))
+			for i, f := range calibration.Outputs["size"].Forecasts {
+				g := calibration.Outputs["weight"].Forecasts[i]
+				holds[f.Trial] = special.NormCDF((limits["size"]-f.Mean)/math.Hypot(f.SD, f.NoiseSD)) *
+					special.NormCDF((limits["weight"]-g.Mean)/math.Hypot(g.SD, g.NoiseSD))
 			}
 			obs := o.Observations()
 			best := math.Inf(1)

@@ -198,6 +198,9 @@ func TestBaseNoiseGiven(t *testing.T) {
 			for range 9 {
 				task.Z, task.Noise = append(task.Z, unit*r.NormFloat64()), append(task.Noise, 0.04)
 			}
+			for i := range 4 { // fewer than half
+				task.Noise[2*i] = []float64{1e-3, 1e-2, 0.02, 0.03}[i]
+			}
 			tasks = append(tasks, task)
 		}
 		tasks = append(tasks, Task{X: uniform(r, 4, 2), Z: make([]float64, 4)})

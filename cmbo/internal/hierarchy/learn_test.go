@@ -202,6 +202,17 @@ func testEMStep(t *testing.T, k int) {
 	sameMoments(t, Moments{want, cov}, got, 1e-11)
 }
 
+// Variances that rounding takes below 0 are 0 after a step.
+func TestStepKeepsVariances(t *testing.T) {
+	g := newGrid(fixedBase(2), uniform(rng.Stream(1, t.Name()), 3, 2), 3)
+	m, s := g.start(), linalg.NewSym(3, nil)
+	m.Cov = linalg.NewSym(3, []float64{1, 0.5, 0, 0.5, 1, 0, 0, 0, 1})
+	s.Set(0, 0, 2*(1+1e-9)) // of two tasks
+	g.maximize(&m, s, []float64{0, 1, 0}, 2, 0)
+	require.InDeltaSlice(t, []float64{0, 0.75, 1}, []float64{m.Cov.At(0, 0), m.Cov.At(1, 1), m.Cov.At(2, 2)}, 1e-15)
+	require.GreaterOrEqual(t, m.Cov.At(0, 0), 0.0)
+}
+
 // taskPosterior is what a task leaves of the moments: f(Z) ~ N(mean, C − vᵀ·v).
 type taskPosterior struct {
 	mean []float64
@@ -392,6 +403,25 @@ func TestBaseOfOneTask(t *testing.T) {
 	m, err := Learn(t.Context(), tasks, list, s)
 	require.NoError(t, err)
 	require.True(t, m.LooksLikeNoise())
+}
+
+// TestSaysNothing: tasks say nothing that are noise for the most part, of 150 values and of forty each, and all whose values
+// are equal.
+func TestSaysNothing(t *testing.T) {
+	for _, tt := range []struct {
+		tasks, values int
+		noise         float64
+		flat, want    bool
+	}{
+		{3, 150, 9.1, false, true}, {3, 149, 9.1, false, false}, {3, 150, 8.9, false, false}, {10, 400, 9.1, false, true},
+		{10, 399, 9.1, false, false}, {3, 3, 0.1, true, true},
+	} {
+		base := fixedBase(2)
+		base.NoiseVariance = tt.noise * base.Kernel.Eval([]float64{0, 0}, []float64{0, 0})
+		m := &Model{tasks: make([]Task, tt.tasks), values: tt.values, flat: tt.flat}
+		m.set(newGrid(base, uniform(rng.Stream(1, t.Name()), 3, 2), 3), Moments{})
+		require.Equal(t, tt.want, m.SaysNothing(), "%v", tt)
+	}
 }
 
 // TestNoiseOrRoughness: what tasks have in common point by point is found where points tell nothing of each other, few and many
