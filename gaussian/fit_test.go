@@ -493,7 +493,7 @@ func TestKnownGround(t *testing.T) {
 // TestEvidenceOfCurvature: the evidence is what the second derivatives of the posterior, from
 // its definition, make of it, those by two parameters included.
 func TestEvidenceOfCurvature(t *testing.T) {
-	for _, n := range []int{30, 3} {
+	for _, n := range []int{30, 3, 2} {
 		x, y := fitData(t, n, 2)
 		k := kernel.Scale(1, kernel.Matern52(1))
 		pr := DefaultPriors(2)
@@ -525,6 +525,7 @@ func TestEvidenceOfCurvature(t *testing.T) {
 			require.True(t, n < 30 || v > 1)
 			want -= math.Log(max(v, 1)) / 2
 		}
+		require.Equal(t, n == 2, e.Values()[0] < 0.997, "as much below 1 as shows")
 		require.InDelta(t, want, r.Evidence, 1e-3)
 	}
 }

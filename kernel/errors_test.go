@@ -32,6 +32,10 @@ func TestWithParamsErrors(t *testing.T) {
 		k := kernel.Scale(bound, kernel.SquaredExp(bound))
 		if back, err := k.WithParams(k.AppendParams(nil)); err != nil || fmt.Sprint(back) != fmt.Sprint(k) {
 			t.Errorf("%v, there and back: %v, %v", k, back, err)
+		} else if spec, err := kernel.Describe(back); err != nil {
+			t.Error(err)
+		} else if _, err := spec.Kernel(); err != nil { // which refuses what is beyond it
+			t.Errorf("%v, there and back, described: %v", k, err)
 		}
 	}
 	for _, k := range kernels(2) {

@@ -225,6 +225,19 @@ func TestBetween(t *testing.T) {
 	}
 }
 
+// TestOutside: where a function falls on both sides the next step goes to where the secant of its slopes is level, two to ten
+// times as far; where slopes do not rise, four times.
+func TestOutside(t *testing.T) {
+	for _, c := range []struct{ a, ga, b, gb, want float64 }{
+		{0, -4, 1, -3, 4}, {0.5, -4, 1, -3, 2.5}, {1, -5, 4, -4, 16}, {1, -2, 4, -1, 8}, {0, -1, 1, -0.99, 10}, {0, -1, 3, -1, 12},
+		{0, -1, 3, -2, 12},
+	} {
+		if got := outside(c.a, c.ga, c.b, c.gb); math.Abs(got-c.want) > 1e-12 {
+			t.Errorf("slope %g at %g and %g at %g: %g, not %g", c.ga, c.a, c.gb, c.b, got, c.want)
+		}
+	}
+}
+
 // TestUnits: in other units, of powers of two, a search goes through the same points, and
 // the first of equal values is kept.
 func TestUnits(t *testing.T) {
