@@ -20,8 +20,9 @@ const (
 
 // judge returns who chooses the next point, so that a past or a model that is wrong about where the best point lies cannot
 // hold up a run for good: [hierarchy.Hedge] says how often. It follows from the log and from the masses that its values
-// leave, so that a restored run asks the same. Open trials count as proposals that did not improve, so that a batch has all
-// judges. Where the past is doubted, the model's own scores hardly follow it. A model from outside is always followed.
+// leave, so that a restored run asks the same. Once enough evaluations have not improved, open trials count as further ones,
+// so that a batch has all judges. Where the past is doubted, the model's own scores hardly follow it. A model from outside is
+// always followed.
 func (o *draft) judge() judge {
 	when, past := o.settings.Hedge.Trusted, as[*hierarchicalRun](o.model)
 	if o.config.acquisition != EI() || o.config.surrogate != nil { // improvement has to be what is asked for

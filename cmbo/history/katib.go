@@ -27,7 +27,7 @@ type Katib struct {
 	// one that no trial has ends the reading with [ErrColumn], whatever the Policy.
 	Outputs []string
 	// Seconds, if it is not empty, names an output for the time from a trial's start to its
-	// completion, what it cost say; one that says neither, or less than a second, lacks it.
+	// completion, what it cost say; one that lacks either, or does not end after its start, lacks it.
 	Seconds string
 	// Direction makes the values of all tasks go one way: those of experiments of the other
 	// direction change their sign. Unset takes them as recorded, and the experiments must agree.
