@@ -112,6 +112,12 @@ func TestContextErrors(t *testing.T) {
 	if _, err := (history.CSV{Space: space, Mapping: m}).Read(strings.NewReader("lr,value,cores\n0,1,inf\n")); !errors.Is(err, cmbo.ErrValue) {
 		t.Errorf("%v", err)
 	}
+	for _, none := range []string{"", " ", "NaN", "nan", "NAN"} {
+		got, err := history.CSV{Space: space, Mapping: m}.Read(strings.NewReader("lr,value,cores\n0,1," + none + "\n"))
+		if err != nil || len(got.Tasks[0].Context) > 0 {
+			t.Errorf("%q: %v, %v", none, got, err)
+		}
+	}
 	// Two choices in Latin-1, of which decoded JSON would make one.
 	const lines = "{\"task\":\"a\",\"lr\":0,\"value\":1,\"cores\":\"\xe4\"}\n{\"task\":\"b\",\"lr\":1,\"value\":2,\"cores\":\"\xf6\"}\n"
 	byText := history.Mapping{Context: m.Context, DecimalComma: true}

@@ -124,6 +124,30 @@ func trialJSON(replace ...string) string {
 "status": {"conditions": [{"type": "Succeeded", "status": "True"}], "observation": {"metrics": [{"name": "loss", "min": "1", "max": "3", "latest": "2"}]}}}`)
 }
 
+// A trial's task is named by its owner, else by Katib's own label, else by the old one; of two metrics of a name the last counts.
+func TestKatibNames(t *testing.T) {
+	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
+	if err != nil {
+		t.Fatal(err)
+	}
+	const owner = `"ownerReferences": [{"kind": "Experiment", "name": "e"}]`
+	const metrics = `"metrics": [{"name": "loss", "min": "7", "max": "8", "latest": "9"}, `
+	for labels, want := range map[string]string{
+		owner + `, "labels": {"katib.kubeflow.org/experiment": "new", "experiment": "old"}`: "ns/e",
+		`"labels": {"katib.kubeflow.org/experiment": "new", "experiment": "old"}`:           "ns/new",
+		`"labels": {"experiment": "old"}`:                                                   "ns/old",
+	} {
+		text := trialJSON(owner, labels, `"metrics": [`, metrics)
+		got, err := history.Katib{Space: s}.Read(strings.NewReader(text))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if id, y := got.Tasks[0].ID, got.Tasks[0].Y[0]; id != want || y != 1 {
+			t.Errorf("%s: task %q has %g, want %q and 1", labels, id, y, want)
+		}
+	}
+}
+
 // Seconds are those from a trial's start to its completion, where both are known.
 func TestKatibSeconds(t *testing.T) {
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
