@@ -238,3 +238,13 @@ func TestInflateInSmallUnits(t *testing.T) {
 		require.InDelta(t, want, m.depth, 1e-9)
 	}
 }
+
+// An interval ends among values that were raised where these lie below its end, and not where that is lower.
+func TestEndsAmongRaised(t *testing.T) {
+	r := &Run{Model: &Model{inflation: 1, depth: 1}, s: DefaultSettings(1), y: []float64{0, 0, 0, 1, 2}, depths: []float64{1, 2, 3}}
+	for sd, want := range map[float64]float64{1: -3, 10: 0.5 - 10*special.Z90} {
+		low, high := r.Ends(0.5, sd)
+		require.InDelta(t, want, low, 1e-12)
+		require.InDelta(t, 0.5+sd*special.Z90, high, 1e-12)
+	}
+}
