@@ -231,7 +231,8 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("too early to tell whether the past helps: %d of %d values", t.Values, verdictValues)
 	case TransferHelps:
 		largest := t.Hypotheses[max(slices.IndexFunc(t.Hypotheses, func(h Hypothesis) bool { return h.Level != LevelNone }), 0)]
-		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s", 100*up, 100*largest.Mass, largest.name())
+		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s",
+			100*up, 100*(largest.Mass-largest.Reversed), largest.name())
 	case TransferReversed:
 		return fmt.Sprintf("the past is upside down: %.0f %% of the mass says "+reversedHere+", and the run goes by that", 100*down)
 	case TransferMisleads:

@@ -93,6 +93,7 @@ func TestTransferInWords(t *testing.T) {
 		want string
 	}{
 		{Transfer{Verdict: TransferHelps, Hypotheses: shares(0.05, 0.70, 0, 0.25)}, "transfer helps: 95 % of the mass lies on the past, 70 % on what all tasks have in common"},
+		{Transfer{Verdict: TransferHelps, Hypotheses: shares(0.01, 0.98, 0.07, 0.01)}, "transfer helps: 92 % of the mass lies on the past, 91 % on what all tasks have in common"},
 		{Transfer{Verdict: TransferUnclear, silent: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "unclear: past tasks show nothing of where values are good, 10 % of the mass lies on the past, 80 % says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)}, "the past misleads: 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.15, 0.80, 0.74, 0.05)}, "the past misleads: 74 % of the mass says that what was good there is bad here, 15 % that no past task is like this one"},
