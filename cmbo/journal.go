@@ -132,53 +132,55 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 
 // ResumeJournal begins a run or goes on with it. With an empty r it is [New]: valid counts the first line, which it writes.
 // With a journal that New began it is [RestoreJournal], and fails with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the
-// space, the options or the prior are not those that the run was begun with; without [WithInitial] it takes that of the run.
+// space, the options or the prior are not those that the run was begun with. Without [WithInitial] and [WithCandidateCounts] it
+// takes those of the run: their defaults follow from a prior that may have taken another's place, and from the release.
 // Where the first line was interrupted valid is 0, and the line is written with the first event: the caller has to cut the
 // file before. It fails as New and RestoreJournal do.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {
 	return readJournal(r, func(b []byte) (*Optimizer, int64, error) {
-		o, err := newRun(space, opts)
+		first := bytes.IndexByte(b, '\n') + 1
+		if first == 0 {
+			o, err := newRun(space, opts)
+			if err != nil {
+				return nil, 0, err
+			}
+			valid, err := o.begin(b)
+			return o, valid, err
+		}
+		stored, err := openSnapshot(b[:first])
 		if err != nil {
 			return nil, 0, err
 		}
-		valid, err := o.resume(b, opts)
+		of := stored.Options
+		o, err := newRun(space, append([]Option{WithInitial(of.Initial), WithCandidateCounts(of.Sobol, of.Local)}, opts...))
+		if err != nil {
+			return nil, 0, err
+		}
+		s, err := o.snapshot()
+		if err == nil {
+			err = s.sameRun(stored)
+		}
+		if err == nil {
+			err = o.restoreEvents(stored)
+		}
+		if err != nil {
+			return nil, 0, err
+		}
+		valid, err := o.restoreLines(b, first)
 		return o, valid, err
 	})
 }
 
-// resume begins the journal b, or applies it to a run of opts without events.
-func (o *Optimizer) resume(b []byte, opts []Option) (valid int64, err error) {
-	first := bytes.IndexByte(b, '\n') + 1
-	if first == 0 {
-		if !runlog.Torn(b, runlog.SnapshotHead) || o.config.mark.Lines > 0 {
-			return 0, errFirstLine
-		}
-		if len(b) == 0 {
-			return o.beginJournal()
-		}
-		o.first, err = o.sealedState()
-		return 0, err
+// begin begins the journal b, of which there is no whole line.
+func (o *Optimizer) begin(b []byte) (valid int64, err error) {
+	if !runlog.Torn(b, runlog.SnapshotHead) || o.config.mark.Lines > 0 {
+		return 0, errFirstLine
 	}
-	stored, err := openSnapshot(b[:first])
-	if err != nil {
-		return 0, err
+	if len(b) == 0 {
+		return o.beginJournal()
 	}
-	// Its default follows from the prior, and the run may have begun with another one.
-	var given runConfig
-	if n := stored.Options.Initial; n >= 0 && given.apply(opts) == nil && !given.has(optInitial) {
-		o.config.initial = n
-	}
-	s, err := o.snapshot()
-	if err != nil {
-		return 0, err
-	}
-	if err := s.sameRun(stored); err != nil {
-		return 0, err
-	}
-	if err := o.restoreEvents(stored); err != nil {
-		return 0, err
-	}
-	return o.restoreLines(b, first)
+	o.first, err = o.sealedState()
+	return 0, err
 }
 
 // restoreLines applies the lines of the journal b after the first, which ends at first.

@@ -377,6 +377,17 @@ func TestWithNewPrior(t *testing.T) {
 		require.ErrorContains(t, err, ", not 7")
 	}
 
+	// So it keeps the numbers of candidates, whose default may be another in another release.
+	box, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	begun := snapshot(t, newOptimizer(t, box, cmbo.WithCandidateCounts(40, 7)))
+	resumed, _, err := cmbo.ResumeJournal(bytes.NewReader(begun), box)
+	require.NoError(t, err)
+	require.Equal(t, begun, snapshot(t, resumed))
+	_, _, err = cmbo.ResumeJournal(bytes.NewReader(begun), box, cmbo.WithCandidateCounts(41, 7))
+	require.ErrorIs(t, err, cmbo.ErrOption)
+	require.ErrorContains(t, err, "begun with sobol_candidates 40, not 41")
+
 	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
 	require.NoError(t, err)
 	spelled := family(4, 10)
