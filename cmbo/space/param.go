@@ -272,8 +272,6 @@ func (p Param) validate() error {
 	fail := func(format string, args ...any) error { return Errorf(ErrSpace, format, args...).of(p.name) }
 	log := p.kind == KindLogFloat || p.kind == KindLogInt
 	switch {
-	case p.name == "":
-		return fail("empty name")
 	case !utf8.ValidString(p.name):
 		return fail("the name is not UTF-8, and could not be stored")
 	case int(p.kind) >= len(kindNames):

@@ -48,6 +48,9 @@ func New(params ...Param) (*Space, error) {
 	}
 	s := &Space{params: slices.Clone(params), names: make(map[string]int, len(params))}
 	for i, p := range s.params {
+		if p.name == "" {
+			return nil, fmt.Errorf("%w: parameter %d has an empty name", ErrSpace, i)
+		}
 		if err := p.validate(); err != nil {
 			return nil, err
 		}
