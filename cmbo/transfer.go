@@ -292,8 +292,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 			if succeeds, err = o.requirements[success].(*successRequirement).probability(ctx, o, space); err != nil {
 				return t, err
 			}
-			n, failing := float64(o.h.Ended()), 1-stat.Sum(succeeds)/float64(len(succeeds))
-			t.spared = n*failing-float64(o.h.Failures) > math.Sqrt(n*failing*(1-failing))
+			t.spared = fewer(o.h.Failures, o.h.Ended(), 1-stat.Sum(succeeds)/float64(len(succeeds)))
 		}
 		y := scaling.RaiseLow(among(d.Y, told), 0)
 		regret, random := regrets(points.Pick(d.X, rows), y, o.h.FailedBefore(), space, succeeds)
@@ -336,6 +335,13 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		t.Outputs[m.output.Name] = of
 	}
 	return t, nil
+}
+
+// fewer reports whether fewer of n evaluations failed, by the deviation that chance gives their number, than of random points of
+// which so large a share fails.
+func fewer(failed, n int, failing float64) bool {
+	expected := float64(n) * failing
+	return expected-float64(failed) > math.Sqrt(expected*(1-failing))
 }
 
 // transfer sums up what the model has found out from values, those of all that told marks, or all of them where it is nil.

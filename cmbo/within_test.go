@@ -127,3 +127,29 @@ func TestHedgeBeyondALimit(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, float64(n), cmbo.Outputs{"code": code}))
 	}
 }
+
+// TestHedgeBeyondTwoLimits: the output with most values counts of those that hold no limit, and one that is the same everywhere
+// has all points chosen by distance whatever others are.
+func TestHedgeBeyondTwoLimits(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	for flag, last := range map[bool]string{false: byModel, true: byDistance} {
+		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("a", cmbo.AtMost(0)), cmbo.WithOutput("b", cmbo.AtMost(0), cmbo.Optional()))
+		for n := range 12 {
+			trial, err := o.Ask(ctx)
+			require.NoError(t, err)
+			if n >= 10 {
+				require.Equal(t, []string{byDistance, last}[n-10], judgeOf(t, o, trial.ID), n)
+			}
+			a := float64(1 + n%3)
+			if flag {
+				a = 1
+			}
+			outputs := cmbo.Outputs{"a": a}
+			if n >= 7 {
+				outputs["b"] = float64(n)
+			}
+			require.NoError(t, o.Tell(trial.ID, float64(n), outputs))
+		}
+	}
+}

@@ -213,6 +213,21 @@ func TestNoVerdictOnEqualValues(t *testing.T) {
 	require.NotEqual(t, TransferTooEarly, got.Verdict)
 }
 
+// TestFewerFailures: ten failures that are expected among a hundred have a deviation of 3, one among ten of .95, ten among twenty
+// of 2.2.
+func TestFewerFailures(t *testing.T) {
+	for _, c := range []struct {
+		failed, n int
+		failing   float64
+		want      bool
+	}{
+		{0, 10, 0.1, true}, {0, 10, 0.09, false}, {6, 100, 0.1, true}, {7, 100, 0.1, false}, {7, 20, 0.5, true}, {8, 20, 0.5, false},
+		{0, 20, 0, false}, {19, 20, 1, true}, {20, 20, 1, false},
+	} {
+		require.Equal(t, c.want, fewer(c.failed, c.n, c.failing), "%+v", c)
+	}
+}
+
 // TestRegretsOfChance: of three values, whose points are nearest to two, two and one points of a
 // space, one of these as near to the third value's, the expected regret of draws is that of all
 // sequences of three.
