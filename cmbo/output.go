@@ -38,8 +38,12 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // Its model is the hierarchical prior of the past tasks that have an output of this name ([Prior.Outputs]), else a
 // Gaussian process. The acquisition is the improvement over the best value within all limits, times the probabilities
 // that the point holds them. Until some value is within all limits, the acquisition only decides among the points whose
-// probability is at least 95 % of the largest. Names have up to 200 bytes, no control characters and no space at an end,
-// and differ from each other, and from others of past tasks, by more than case, spaces and the signs _-.
+// probability is at least 95 % of the largest; from ten values on of which none holds the limits of its output every second
+// point is chosen by its distance from all others, and all are while these are one value of which no past task tells. So an
+// error code is best told as a flag, 0 or 1: codes look as if they led somewhere.
+//
+// Names have up to 200 bytes, no control characters and no space at an end, and differ from each other, and from others of past
+// tasks, by more than case, spaces and the signs _-.
 // [Optimizer.Transfer] and [Check] report limits that do not fit the values of past tasks.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {

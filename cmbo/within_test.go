@@ -85,15 +85,11 @@ func TestFirstWithinALimit(t *testing.T) {
 				tasks = append(tasks, task)
 			}
 			for _, opts := range [][]cmbo.Option{nil, {cmbo.WithPrior(learn(t, space, tasks))}} {
-				o, found := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed), cmbo.WithOutput("beyond", cmbo.AtMost(0)))...), false
-				for n := 0; n < *withinBudget && !found; n++ {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
-					v := output(trial.X)
-					found = v <= 0
-					evaluations++
-					require.NoError(t, o.Tell(trial.ID, objective(trial.X), cmbo.Outputs{"beyond": v}))
-				}
+				o := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed), cmbo.WithOutput("beyond", cmbo.AtMost(0)))...)
+				n, found := firstWithin(t, o, output, func(trial cmbo.Trial, v float64) error {
+					return o.Tell(trial.ID, objective(trial.X), cmbo.Outputs{"beyond": v})
+				})
+				evaluations += n
 				if !found {
 					never++
 				}
@@ -104,6 +100,78 @@ func TestFirstWithinALimit(t *testing.T) {
 		if *withinRadius == 1 && *withinBudget == 25 {
 			require.Less(t, mean, bounds[family], family)
 		}
+	}
+}
+
+// firstWithin asks and tells, and returns how many evaluations there were up to the first one within, or all of the budget.
+func firstWithin(
+	t *testing.T, o *cmbo.Optimizer, output func(x []float64) float64, tell func(trial cmbo.Trial, v float64) error,
+) (evaluations int, found bool) {
+	for n := range *withinBudget {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		v := output(trial.X)
+		require.NoError(t, tell(trial, v))
+		if v <= 0 {
+			return n + 1, true
+		}
+	}
+	return *withinBudget, false
+}
+
+// TestFirstSuccess: where evaluations fail beyond the limit, and no past says where, a run without values finds a point that
+// does not fail about as soon as random search, without a list and on one of 500.
+func TestFirstSuccess(t *testing.T) {
+	t.Parallel()
+	testutil.SkipShort(t, "it counts questions of whole runs")
+	for _, listed := range []bool{false, true} {
+		evaluations, never, runs := 0, 0, 0
+		for _, family := range []string{"distance", "steep", "count"} {
+			for seed := *withinFirst; seed < *withinFirst+3*uint64(*withinProblems); seed++ {
+				space, objective, output := withinOf(t, family, seed)
+				if listed {
+					rows, err := space.Sample(500, seed)
+					require.NoError(t, err)
+					space, err = space.WithCandidates(rows)
+					require.NoError(t, err)
+				}
+				o := newOptimizer(t, space, cmbo.WithSeed(seed))
+				n, found := firstWithin(t, o, output, func(trial cmbo.Trial, v float64) error {
+					if v > 0 {
+						return o.TellFailed(trial.ID)
+					}
+					return o.Tell(trial.ID, objective(trial.X))
+				})
+				evaluations += n
+				if runs++; !found {
+					never++
+				}
+			}
+		}
+		mean := float64(evaluations) / float64(runs)
+		t.Logf("listed %v: the first success after %.1f evaluations, none in %d of %d", listed, mean, never, runs)
+		if *withinRadius == 1 && *withinBudget == 25 {
+			require.Less(t, mean, 12.0)
+		}
+	}
+}
+
+// TestHedgeOfFailuresAlone: without a past each point is chosen by distance as long as all evaluations have failed.
+func TestHedgeOfFailuresAlone(t *testing.T) {
+	space, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithInitial(0))
+	for n := range 6 {
+		trial, err := o.Ask(ctx)
+		require.NoError(t, err)
+		if n > 0 {
+			require.Equal(t, n < 5, judgeOf(t, o, trial.ID) == byDistance, n)
+		}
+		if n < 4 {
+			require.NoError(t, o.TellFailed(trial.ID))
+			continue
+		}
+		require.NoError(t, o.Tell(trial.ID, float64(n)))
 	}
 }
 

@@ -118,8 +118,9 @@ type Hedge struct {
 	// quarter, every fifth some 7 %, so that a past that is trusted pays for every tenth. One that the values
 	// contradict is worth no more than every second.
 	Trusted, Doubted, Alone [2]int
-	// Failing is likewise of failures while no value is known, of which masses say nothing. After two the past's next best region
-	// has not been asked (TestBestElsewhere); TestLeavesAFailingRegion fails without.
+	// Failing is likewise of failures beside a past while no value is known, of which masses say nothing. After two the past's next
+	// best region has not been asked (TestBestElsewhere); TestLeavesAFailingRegion fails without. Without a past nothing says where
+	// evaluations succeed, and each point is chosen so (TestFirstSuccess).
 	Failing [2]int
 	// Beyond is likewise of the values of an output of which none holds its limits: they may say nothing of where others hold
 	// them, as error codes do. Every point, not every second, finds theirs sooner and others' later: see EVIDENCE.md.
