@@ -408,7 +408,7 @@ func TestHedgeWithoutPrior(t *testing.T) {
 	}
 }
 
-// While all fails, every second point from the fifth on is the one by distance.
+// While all fails beside a past, every second point from the fifth on is the one by distance.
 func TestHedgeOfFailures(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
