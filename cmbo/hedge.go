@@ -34,10 +34,10 @@ func (o *draft) judge() judge {
 	}
 	trusted, stalled := false, o.h.Stalled(o.config.minimize)
 	switch {
+	case len(o.h.Observations) == 0 && past == nil:
+		when = [2]int{1, 1}
 	case len(o.h.Observations) == 0:
-		if when = o.settings.Hedge.Failing; past == nil {
-			when = [2]int{1, 1}
-		}
+		when = o.settings.Hedge.Failing
 	case beyond > 0:
 		when, stalled = o.settings.Hedge.Beyond, beyond
 	case past == nil:

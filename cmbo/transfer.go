@@ -148,8 +148,7 @@ type Transfer struct {
 	silent    bool     // the past looks like noise, or its tasks have next to nothing in common
 	agreement float64  // how the past ranks the points told: see ranks
 	better    int      // 1 where it ranks the better half of them so, else -1 where it ranks all of them upside down
-	spared    bool     // fewer of the run's evaluations failed than of random points would, as past failures have it
-	sooner    bool     // the run came to good values sooner than chance does
+	sooner    bool     // the run came to good values sooner than chance does, by this or, where it is 0, by fewer failures
 }
 
 // Mass returns the mass of a level, and the part of it under which the past holds upside down, which means nothing
@@ -288,16 +287,19 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	if t.Verdict == TransferMisleads {
 		space := o.everywhere(chancePoints, "verdict")
 		var succeeds []float64
+		led := t.better != 0
 		if p := o.config.prior; p != nil && p.success != nil {
 			if succeeds, err = o.requirements[success].(*successRequirement).probability(ctx, o, space); err != nil {
 				return t, err
 			}
-			t.spared = fewer(o.h.Failures, o.h.Ended(), 1-stat.Sum(succeeds)/float64(len(succeeds)))
+			led = led || fewer(o.h.Failures, o.h.Ended(), 1-stat.Sum(succeeds)/float64(len(succeeds)))
 		}
-		y := scaling.RaiseLow(among(d.Y, told), 0)
-		regret, random := regrets(points.Pick(d.X, rows), y, o.h.FailedBefore(), space, succeeds)
-		if t.sooner = (t.better != 0 || t.spared) && clearlySooner*regret < random; t.sooner {
-			t.Verdict = TransferUnclear
+		if led {
+			y := scaling.RaiseLow(among(d.Y, told), 0)
+			regret, random := regrets(points.Pick(d.X, rows), y, o.h.FailedBefore(), space, succeeds)
+			if t.sooner = clearlySooner*regret < random; t.sooner {
+				t.Verdict = TransferUnclear
+			}
 		}
 	}
 	if o.config.context != nil {

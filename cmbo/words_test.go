@@ -101,7 +101,7 @@ func TestTransferInWords(t *testing.T) {
 		{Transfer{Verdict: TransferMisleads, Hypotheses: shares(0.5, 0.5, 0.5, 0)}, "the past misleads: 50 % of the mass says that no past task is like this one, 50 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.5, 0.5, 0.25, 0)}, "unclear: the past ranks the points told as their values do, but 75 % of the mass says that their differences are not the past's"},
 		{Transfer{Verdict: TransferUnclear, Hypotheses: shares(0.4, 0.6, 0.25, 0)}, "unclear: 35 % of the mass lies on the past, 40 % says that no past task is like this one, 25 % that what was good there is bad here"},
-		{Transfer{Verdict: TransferUnclear, sooner: true, spared: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)},
+		{Transfer{Verdict: TransferUnclear, sooner: true, Hypotheses: shares(0.80, 0.15, 0.10, 0.05)},
 			"unclear: the run came to good values sooner than chance does, and less of it failed than would at random, given where past " +
 				"evaluations failed, but 80 % of the mass says that no past task is like this one, 10 % that what was good there is bad here"},
 		{Transfer{Verdict: TransferTooEarly, Values: 3, Hypotheses: shares(0.5, 0.5, 0, 0)}, "too early to tell whether the past helps: 3 of 5 values"},
