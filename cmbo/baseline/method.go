@@ -8,7 +8,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
-	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Model is what a method learned of past tasks: expensive, immutable, shared by any number of runs and goroutines.
@@ -82,8 +81,7 @@ func Methods() []Method {
 
 // Find returns the method of that name, letter case ignored. It fails with [cmbo.ErrOption] and lists the names.
 func Find(name string) (Method, error) {
-	m, err := names.Find(Methods(), func(m Method) string { return m.Name }, "method", name)
-	return m, gp.RefuseUnless(err == nil, "%v", err)
+	return gp.Find(Methods(), func(m Method) string { return m.Name }, "method", name)
 }
 
 // A learnFunc makes a model, and fails, as Method.Learn does.

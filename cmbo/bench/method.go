@@ -11,7 +11,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper"
-	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -103,8 +102,7 @@ func findMethod(all []Method, name string) (Method, error) {
 		m, err := baseline.Find(method)
 		return fromBaseline(m, true), err
 	}
-	m, err := names.Find(all, func(m Method) string { return m.Name }, "method", name)
-	return m, gp.RefuseUnless(err == nil, "%v", err)
+	return gp.Find(all, func(m Method) string { return m.Name }, "method", name)
 }
 
 // fromBaseline returns a method of package baseline. If values are shared, those of all tasks are standardised together,

@@ -10,7 +10,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/internal/each"
-	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Protocol says which runs an experiment consists of. All of them follow from it and the tables.
@@ -87,8 +86,7 @@ func Protocols() []Protocol {
 
 // FindProtocol returns the preset of that name, letter case ignored. It fails with [cmbo.ErrOption].
 func FindProtocol(name string) (Protocol, error) {
-	p, err := names.Find(Protocols(), func(p Protocol) string { return p.Name }, "protocol", name)
-	return p, gp.RefuseUnless(err == nil, "%v", err)
+	return gp.Find(Protocols(), func(p Protocol) string { return p.Name }, "protocol", name)
 }
 
 func (p Protocol) clone() Protocol {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -76,6 +77,12 @@ func RefuseUnless(ok bool, format string, args ...any) error {
 		return nil
 	}
 	return OptionErrorf(format, args...)
+}
+
+// Find is [names.Find] with an option error.
+func Find[T any](of []T, nameOf func(T) string, kind, name string) (T, error) {
+	found, err := names.Find(of, nameOf, kind, name)
+	return found, RefuseUnless(err == nil, "%v", err)
 }
 
 // Setting returns an option that sets something and fails as RefuseUnless does.
