@@ -222,11 +222,18 @@ func between(r *rand.Rand, n int, lo, hi float64) []float64 {
 }
 
 // pastOfFunctions returns five tasks of 25 random rows, each of a function of its own.
-func pastOfFunctions(tb testing.TB, space *cmbo.Space, r *rand.Rand, function func() func(x []float64) float64) (tasks []cmbo.Task) {
-	for i := range 5 {
+func pastOfFunctions(tb testing.TB, space *cmbo.Space, r *rand.Rand, function func() func(x []float64) float64) []cmbo.Task {
+	return tasksOfFunctions(tb, space, r, 5, 25, function)
+}
+
+// tasksOfFunctions returns so many tasks of so many random rows, each of a function of its own.
+func tasksOfFunctions(
+	tb testing.TB, space *cmbo.Space, r *rand.Rand, n, rows int, function func() func(x []float64) float64,
+) (tasks []cmbo.Task) {
+	for i := range n {
 		f, t := function(), cmbo.Task{ID: fmt.Sprint(i)}
 		var err error
-		t.X, err = space.Sample(25, r.Uint64())
+		t.X, err = space.Sample(rows, r.Uint64())
 		require.NoError(tb, err)
 		for _, x := range t.X {
 			t.Y = append(t.Y, f(x))

@@ -39,7 +39,7 @@ func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 	inside := func(c []float64) func(x []float64) bool {
 		return func(x []float64) bool { return distance(x, c) <= radius }
 	}
-	common, best := ball(), make([]float64, dim)
+	common := ball()
 	within := func(c []float64) []float64 {
 		p := between(r, dim, -1, 1)
 		n := distance(p, make([]float64, dim))
@@ -48,12 +48,19 @@ func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 		}
 		return p
 	}
-	copy(best, within(common))
+	best := within(common)
 	if family == "misleading values" {
 		radius = []float64{0.45, 0.6}[dim-2] + 0.1*r.Float64()
 		for j := range common {
 			common[j] = 0.5
 		}
+	}
+	elsewhere := func() []float64 {
+		c := ball()
+		for distance(c, common) < radius {
+			c = ball()
+		}
+		return c
 	}
 	succeeds := inside(common)
 	function := func(target bool) func(x []float64) float64 {
@@ -72,19 +79,12 @@ func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 			}
 		case "region elsewhere":
 			if target {
-				c := ball()
-				for distance(c, common) < radius {
-					c = ball()
-				}
+				c := elsewhere()
 				succeeds, top = inside(c), within(c)
 			}
 		case "fails where it is best":
 			if target {
-				c := ball()
-				for distance(c, common) < radius {
-					c = ball()
-				}
-				top = within(c)
+				top = within(elsewhere())
 			}
 		case "misleading values":
 			copy(top, best)

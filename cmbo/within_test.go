@@ -2,7 +2,6 @@ package cmbo_test
 
 import (
 	"flag"
-	"fmt"
 	"maps"
 	"math"
 	"slices"
@@ -73,17 +72,12 @@ func TestFirstWithinALimit(t *testing.T) {
 		for seed := *withinFirst; seed < *withinFirst+uint64(*withinProblems); seed++ {
 			space, objective, output := withinOf(t, family, seed)
 			r := rng.Stream(seed, "past")
-			var tasks []cmbo.Task
-			for id := range 3 {
-				task := cmbo.Task{ID: fmt.Sprint(id)}
-				var err error
-				task.X, err = space.Sample(20, r.Uint64())
-				require.NoError(t, err)
-				for _, x := range task.X {
-					task.Y = append(task.Y, objective(x)+0.1*math.Sin(5*x[0]+float64(id)))
-				}
-				tasks = append(tasks, task)
-			}
+			next := 0.0
+			tasks := tasksOfFunctions(t, space, r, 3, 20, func() func(x []float64) float64 {
+				phase := next
+				next++
+				return func(x []float64) float64 { return objective(x) + 0.1*math.Sin(5*x[0]+phase) }
+			})
 			for _, opts := range [][]cmbo.Option{nil, {cmbo.WithPrior(learn(t, space, tasks))}} {
 				o := newOptimizer(t, space, append(opts, cmbo.WithSeed(seed), cmbo.WithOutput("beyond", cmbo.AtMost(0)))...)
 				n, found := firstWithin(t, o, output, func(trial cmbo.Trial, v float64) error {
