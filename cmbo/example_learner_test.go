@@ -118,3 +118,29 @@ func ExampleLearner_Remove() {
 	// cmbo: invalid task: task "tuesday": two tasks have this ID
 	// 2 tasks
 }
+
+// The service has a new parameter, which all past runs had at its default. A new learner goes on with their tasks.
+func ExampleLearner_Tasks() {
+	ctx := context.Background()
+	then := must(cmbo.NewSpace(cmbo.LogInt("buffer", 1, 4096)))
+	learner := must(cmbo.NewLearner(then, cmbo.WithMinimize()))
+	if err := learner.Add(cmbo.Task{ID: "monday", X: [][]float64{{1}, {16}, {256}, {4096}}, Y: []float64{31, 24, 21, 29}}); err != nil {
+		log.Fatal(err)
+	}
+	now := must(cmbo.NewSpace(cmbo.LogInt("buffer", 1, 4096), cmbo.Int("threads", 1, 16)))
+	tasks, report, err := now.Adopt(learner.Tasks(), cmbo.Changes{Defaults: map[string]any{"threads": 4}})
+	if err != nil {
+		log.Fatal(err)
+	}
+	learner = must(cmbo.NewLearner(now, cmbo.WithMinimize()))
+	for _, task := range tasks {
+		if err := learner.Add(task); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(report)
+	fmt.Println(must(learner.Prior(ctx)).Tasks()[0].X)
+	// Output:
+	// 4 rows taken over; taken from the defaults: threads
+	// [[1 4] [16 4] [256 4] [4096 4]]
+}

@@ -330,6 +330,20 @@ func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 	})
 }
 
+// Tasks returns the tasks that the learner keeps, in the order of their IDs and as they were added, with the parameters: all of
+// them, or the sample. It returns nil of a nil or zero Learner and of a shard of a later pass. A changed space takes them over
+// by [Space.Adopt], for a new learner.
+func (l *Learner) Tasks() []Task {
+	if l.made() != nil || l.kept == nil {
+		return nil
+	}
+	return each.Of(l.kept.tasks(), func(t Task) Task {
+		t = cloneTask(t)
+		t.Params = l.space.Params()
+		return t
+	})
+}
+
 // Pass returns the number of the pass that the learner is in, from 1, and the number of tasks that it was given in
 // it, those included that Add left out with [ErrNumerical]; zeros of a nil or zero Learner.
 func (l *Learner) Pass() (pass int, tasks int64) {

@@ -156,7 +156,7 @@ func learnerOf(d *codec.Decoder, s *Space) error {
 	if err != nil {
 		return codec.Corrupt(err)
 	}
-	const advice = "; decoded with its own space it has a Prior, whose Tasks Space.Adopt brings to another"
+	const advice = "; decoded with its own space it has Tasks, which Space.Adopt brings to another"
 	if err := otherParams(ErrLearners, stored, s, advice); err != nil {
 		return err
 	}

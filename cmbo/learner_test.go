@@ -295,6 +295,40 @@ func TestLearnerPassesMatter(t *testing.T) {
 	require.Len(t, drive(t, o, bump([]float64{0.3, 0.6}), 4), 4)
 }
 
+// TestLearnerTasks: a learner, a stored one too, has the tasks that it was given, of which another becomes the same, and of more
+// than it keeps the sample.
+func TestLearnerTasks(t *testing.T) {
+	fewKept(t, 8)
+	cube, err := cmbo.UnitCube(2)
+	require.NoError(t, err)
+	added := past(8)
+	slices.Reverse(added)
+	l, err := cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, merged(t, newLearner(t, cube, small()...), added...))))
+	require.NoError(t, err)
+	want := past(8)
+	for i := range want {
+		want[i].Params = cube.Params()
+	}
+	for range 2 { // they are copies
+		got := l.Tasks()
+		require.Equal(t, fmt.Sprint(want), fmt.Sprint(got))
+		require.Equal(t, encoded(t, l), encoded(t, merged(t, newLearner(t, cube, small()...), got...)))
+		got[1].X[0][0], got[1].Y[0] = 0.5, 99
+	}
+	_, err = l.EndPass(ctx)
+	require.NoError(t, err)
+	require.Len(t, l.Tasks(), 8)
+
+	more := merged(t, newLearner(t, cube, small()...), past(20)...)
+	require.Len(t, more.Tasks(), 8+2, "with values, and of failures alone")
+	_, err = more.EndPass(ctx)
+	require.NoError(t, err)
+	require.Len(t, more.Tasks(), 8+2)
+	for _, none := range []*cmbo.Learner{more.Shard(), new(cmbo.Learner), nil} {
+		require.Nil(t, none.Tasks())
+	}
+}
+
 // TestLearnerRefuses: what cannot be added or merged is an error that says why, and changes
 // nothing.
 func TestLearnerRefuses(t *testing.T) {
@@ -359,12 +393,10 @@ func TestLearnerRefuses(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrLearners)
 	_, err = cmbo.DecodeLearner(cube3, bytes.NewReader(before))
 	require.ErrorIs(t, err, cmbo.ErrLearners)
-	require.ErrorContains(t, err, "the space has it besides; decoded with its own space it has a Prior, whose Tasks Space.Adopt brings to another")
+	require.ErrorContains(t, err, "the space has it besides; decoded with its own space it has Tasks, which Space.Adopt brings to another")
 	old, err := cmbo.DecodeLearner(cube, bytes.NewReader(before))
 	require.NoError(t, err)
-	past, err := old.Prior(ctx)
-	require.NoError(t, err)
-	tasks, _, err := cube3.Adopt(past.Tasks(), cmbo.Changes{Defaults: map[string]any{"x2": 0.5}})
+	tasks, _, err := cube3.Adopt(old.Tasks(), cmbo.Changes{Defaults: map[string]any{"x2": 0.5}})
 	require.NoError(t, err)
 	_, err = merged(t, newLearner(t, cube3, small()...), tasks...).Prior(ctx)
 	require.NoError(t, err)

@@ -188,7 +188,8 @@ func otherParams(kind error, learned, is *Space, advice string) error {
 
 // Tasks returns the tasks that the prior keeps: their points, with the parameters, and outputs to rounding, and their values
 // as they were told. Tasks of failures alone come last, without their descriptors ([Task.Context]), of which a prior makes no
-// use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds a task without that.
+// use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds a task without that, and has
+// them as they were added.
 func (p *Prior) Tasks() []Task {
 	if p.made() != nil {
 		return nil

@@ -49,6 +49,7 @@ var (
 	space    *cmbo.Space
 	tasks    []cmbo.Task
 	prior    *cmbo.Prior
+	learner  *cmbo.Learner
 	grouped  *paper.Prior
 	opt      *cmbo.Optimizer
 	trial    cmbo.Trial
