@@ -130,6 +130,7 @@ func TestCheckByHand(t *testing.T) {
 // unlike one that has nothing to do with the others.
 // The sample of tasks does not depend on their order.
 func TestCheckSays(t *testing.T) {
+	t.Parallel()
 	testutil.SkipRace(t, "TestCheckByHand has its goroutines")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -193,6 +194,7 @@ func twelve(r *rand.Rand, id string, f surface, noise float64, negated bool) cmb
 // Of ten tasks of twelve noisy values one that is negated is named, which most others do not contradict, and
 // so are three, and no other is.
 func TestCheckNamesNegatedTasks(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it checks ten tasks twice")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -231,6 +233,7 @@ func tenPeaks(r *rand.Rand, spread, noise float64, negated int) (tasks []cmbo.Ta
 // A task whose peak lies so far from others' that some rank its points the other way round is not
 // upside down, even where others are.
 func TestCheckNamesNoOther(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it checks ten tasks four times")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
@@ -451,6 +454,7 @@ not left out, as they lack two different values within all limits: task-3
 // Tasks that have next to nothing in common contradict no other, and help none: smooth functions rank each other's points by
 // chance as clearly as functions that are alike.
 func TestTasksOfTheirOwn(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it checks eight tasks, and runs beside them, four times")
 	named, helps := 0, 0
 	for seed := range uint64(4) {

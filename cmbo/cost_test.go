@@ -1121,6 +1121,7 @@ func TestPastValuesThatAreNoCosts(t *testing.T) {
 // TestBudgetPaysExactly: a budget of so many equal costs pays for as many evaluations, however sums and logarithms round;
 // one of evaluations pays for whole ones, and for what is enqueued as long as anything is left.
 func TestBudgetPaysExactly(t *testing.T) {
+	t.Parallel()
 	testutil.SkipRace(t, "one goroutine asks for points of a design")
 	ctx := context.Background()
 	line, err := UnitCube(1)

@@ -154,6 +154,7 @@ func TestCoverage(t *testing.T) {
 // Without a past 90 % intervals hold .83 of the values asked for from the third to the twentieth and .85 of other rows: the
 // variance is known from these few values alone.
 func TestCoverageWithoutPast(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it counts what intervals hold")
 	space, rows := grid(t, 15)
 	var c coverage

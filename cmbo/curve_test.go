@@ -102,6 +102,7 @@ func TestReportsChangeNoProposal(t *testing.T) {
 // are told after every event: what is restored from the snapshot and from the journal
 // proposes and advises the same, bit for bit.
 func TestCurvesRestored(t *testing.T) {
+	t.Parallel()
 	const steps = 60
 	var journals []byte
 	kits := curved(t)
@@ -277,6 +278,7 @@ func TestReportStops(t *testing.T) {
 // when it began, by the numbers of the prospect, and goes on once that is the best thing to
 // do. It then has one curve, and the best point is not lost.
 func TestCheckpoints(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it counts stops of whole runs")
 	for _, k := range curved(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
@@ -438,6 +440,7 @@ func TestResumed(t *testing.T) {
 // A cutoff is where Report's advice changes, whatever the direction and the unit of the
 // values, and is fallen behind as often as the model says.
 func TestCutoff(t *testing.T) {
+	t.Parallel()
 	list, _ := grid(t, 6)
 	logs := learn(t, list, curvedFamily(5, 12), append(slices.Clip(smallSets), cmbo.WithPositiveValues())...)
 	kits := append(curved(t), kit{"positive", list, []cmbo.Option{cmbo.WithPrior(logs)}, []cmbo.Option{cmbo.WithPrior(logs)}})

@@ -144,6 +144,7 @@ func TestImportanceOfTable(t *testing.T) {
 // TestImportance: what parameters are worth by themselves and together, for numbers and choices,
 // in a box and in a list, with a past and without; a run that is restored says the same.
 func TestImportance(t *testing.T) {
+	t.Parallel()
 	testutil.SkipRace(t, "TestImportanceOfNothing has its goroutines")
 	ctx := context.Background()
 	space, err := NewSpace(Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))

@@ -13,6 +13,7 @@ import (
 // TestRecommendWithinNoisyLimit: of many points measured next to a limit those of the best values hold it by the luckiest
 // errors. The point recommended holds it in truth, as a rule.
 func TestRecommendWithinNoisyLimit(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it asks where whole runs end")
 	space, err := cmbo.UnitCube(2)
 	require.NoError(t, err)

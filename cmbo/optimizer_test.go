@@ -49,6 +49,7 @@ func TestOptimizerFindsMaximum(t *testing.T) {
 // TestOptimizerPriorHelps: the very first proposal of a learned prior is near
 // one of the past maxima.
 func TestOptimizerPriorHelps(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it asks how good a proposal is")
 	space, _ := grid(t, 15)
 	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20))))

@@ -14,6 +14,7 @@ import (
 // task has the same fit and the same company, scores of partitions are the same, and
 // what a run then proposes and predicts differs by rounding.
 func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
+	t.Parallel()
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	list, _ := grid(t, 7)

@@ -176,6 +176,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 // these say in the user's units: quantiles and medians exactly, mean and deviation those of
 // the lognormal distribution.
 func TestPositiveValuesAreLogarithms(t *testing.T) {
+	t.Parallel()
 	list, _ := grid(t, 7)
 	square, err := cmbo.UnitCube(2)
 	require.NoError(t, err)

@@ -440,6 +440,7 @@ func TestRecommendRegret(t *testing.T) {
 
 // Where points are measured again the intervals of what is recommended hold the truth, ten times as noisy as the past.
 func TestRecommendRepeats(t *testing.T) {
+	t.Parallel()
 	testutil.SkipRace(t, "one goroutine asks")
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))

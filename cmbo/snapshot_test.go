@@ -614,6 +614,7 @@ func (flat) Predict(_ context.Context, mean, sd []float64, _ *linalg.Dense) erro
 // TestJournalTornAndDamaged cuts a journal at every byte: what was complete
 // counts, what is torn does not, what is damaged is refused.
 func TestJournalTornAndDamaged(t *testing.T) {
+	t.Parallel()
 	testutil.SkipRace(t, "one goroutine reads")
 	list, _ := grid(t, 3)
 	var journal []byte

@@ -17,7 +17,7 @@ import (
 )
 
 var (
-	stoppedProblems    = flag.Int("stopped", 6, "problems of each family of TestRunsOfStoppedTrials")
+	stoppedProblems    = flag.Int("stopped", 3, "problems of each family of TestRunsOfStoppedTrials")
 	stoppedFirst       = flag.Uint64("stopped-first", 0, "number of the first problem of each of its families")
 	stoppedBudget      = flag.Int("stopped-budget", 25, "whole evaluations that the budget of each of its runs is worth")
 	stoppedPast        = flag.Bool("stopped-past", false, "its runs have a past with curves")

@@ -139,6 +139,7 @@ func rippled(a, b float64) func([]float64) float64 {
 
 // Of targets like nothing in the past, most are said to be so, and of none that transfer helps.
 func TestTransferOfRipples(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it counts verdicts on whole runs")
 	space, _ := grid(t, 12)
 	past, _ := kinds(8, 20)
