@@ -17,6 +17,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
@@ -212,11 +213,7 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			against[i] = down > 0.5
 			report.Common += learned.Common / float64(len(out))
 			report.Noise += learned.Noise / float64(len(out))
-			row := make([]float64, len(tasks))
-			for j := range tasks {
-				row[j] = ranks[tasks[j].ID]
-			}
-			ranked = append(ranked, row)
+			ranked = append(ranked, each.Of(tasks, func(t Task) float64 { return ranks[t.ID] }))
 		}
 		shared := !hierarchy.NothingShared(report.Common) // else none contradicts the others
 		for i, down := range upsideDown(len(tasks), out, ranked) {
@@ -294,11 +291,7 @@ func upsideDown(n int, out []int, ranked [][]float64) []bool {
 	if turned > float64(n)/2 {
 		fewer = 1
 	}
-	down := make([]bool, n)
-	for i := range down {
-		down[i] = sign[i] == fewer && agreement(i) >= clearRanks
-	}
-	return down
+	return each.Below(n, func(i int) bool { return sign[i] == fewer && agreement(i) >= clearRanks })
 }
 
 // judge compares the runs with and without, on n tasks left out of pool tasks with values.
@@ -308,10 +301,7 @@ func upsideDown(n int, out []int, ranked [][]float64) []bool {
 // tasks are as like one the other: ρ is 1/(pool-1), and less as runs have chance of their own. With 1/pool, as
 // Nadeau and Bengio have it (Inference for the Generalization Error, 2003), the mean's variance is s²(1/n+1/(pool-1)).
 func (r *CheckReport) judge(pool int) {
-	var differences []float64
-	for _, t := range r.Tasks {
-		differences = append(differences, t.Without.Regret-t.With.Regret)
-	}
+	differences := each.Of(r.Tasks, func(t CheckedTask) float64 { return t.Without.Regret - t.With.Regret })
 	mean, variance := stat.MeanVariance(differences)
 	n := float64(len(r.Tasks))
 	r.Difference, r.StandardError = mean, math.Sqrt(variance*(1+n/float64(pool-1))/(n-1))

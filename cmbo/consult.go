@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -145,11 +146,7 @@ func (m consulted) told(ctx context.Context, d Data) ([]float64, error) {
 		mean, _, err := m.predict(ctx, d.X)
 		return mean, err
 	}
-	seen := make([]float64, len(d.Y))
-	for i, y := range d.Y {
-		seen[i] = m.seen(y)
-	}
-	return seen, nil
+	return each.Of(d.Y, m.seen), nil
 }
 
 // seeing is a surrogate that brings low values closer together.
@@ -377,11 +374,8 @@ func (g *factor) at(score float64, i int) float64 {
 }
 
 // factors returns what says what the acquisition is multiplied by: one for each requirement.
-func (o *draft) factors(ctx context.Context, pending bool) (at []factorAt) {
-	for _, r := range o.requirements {
-		at = append(at, r.factor(ctx, o, pending))
-	}
-	return at
+func (o *draft) factors(ctx context.Context, pending bool) []factorAt {
+	return each.Of(o.requirements, func(r requirement) factorAt { return r.factor(ctx, o, pending) })
 }
 
 // factorsAt returns factors at the rows of x, with nil probabilities where nothing is known.

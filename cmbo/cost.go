@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -125,7 +126,7 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) fa
 	if err == nil && modelled && pending && o.config.budget > 0 {
 		open := make([]float64, len(o.h.Pending())) // what these trials are expected to cost
 		err = r.model.logCost(ctx, open, o.h.EncodedPending(), &f)
-		remaining -= stat.Sum(exps(open))
+		remaining -= stat.Sum(each.Of(open, math.Exp))
 	}
 	return func(x *linalg.Dense) (factor, error) {
 		n, left, err := points.Len(x), remaining, err
@@ -146,18 +147,16 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) fa
 		if err != nil {
 			return factor{}, err
 		}
-		logs := make([]float64, n) // of costs
-		for i, c := range g.cost {
-			logs[i] = math.Log(c)
-		}
+		logs := each.Of(g.cost, math.Log)
 		if modelled {
+			logs = make([]float64, n)
 			if err := r.model.bind(ctx, o, x); err != nil {
 				return factor{}, err
 			}
 			if err := r.model.logCost(ctx, logs, x, &f); err != nil {
 				return factor{}, err
 			}
-			g.cost = exps(logs)
+			g.cost = each.Of(logs, math.Exp)
 		}
 		affords := make([]float64, n) // logarithms of probabilities
 		if o.config.budget > 0 {
@@ -173,23 +172,15 @@ func (r *costRequirement) factor(ctx context.Context, o *draft, pending bool) fa
 					}
 				}
 			}
-			g.within = exps(affords)
+			g.within = each.Of(affords, math.Exp)
 		}
 		for i, l := range logs {
 			g.log[i] = float64(-g.costPower*l) + affords[i]
 		}
 		g.top = relate(g.log)
-		g.p = exps(g.log)
+		g.p = each.Of(g.log, math.Exp)
 		return g, nil
 	}
-}
-
-func exps(logs []float64) []float64 {
-	out := make([]float64, len(logs))
-	for i, l := range logs {
-		out[i] = math.Exp(l)
-	}
-	return out
 }
 
 // logCost writes the logarithm of the expected cost of an evaluation at the rows of x: of a log-normal cost with the mean

@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -949,7 +950,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	require.NoError(t, err)
 	open := make([]float64, len(ts))
 	require.NoError(t, r.logCost(ctx, open, d.h.EncodedPending(), &f))
-	assert.InDelta(t, 60, stat.Sum(exps(open)), 20)
+	assert.InDelta(t, 60, stat.Sum(each.Of(open, math.Exp)), 20)
 	assert.Less(t, len(ts), 30)
 	_, err = o.Ask(ctx)
 	assert.ErrorIs(t, err, ErrBudget)

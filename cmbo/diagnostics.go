@@ -3,6 +3,8 @@ package cmbo
 import (
 	"maps"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A Step says how the model chose a point. Values are in the scaled units of the run's y policy: see [WithYPolicy].
@@ -81,10 +83,4 @@ func (s *Step) clone() Step {
 	return c
 }
 
-func cloneRows(rows [][]float64) [][]float64 {
-	out := slices.Clone(rows)
-	for i, r := range out {
-		out[i] = slices.Clone(r)
-	}
-	return out
-}
+func cloneRows(rows [][]float64) [][]float64 { return each.Of(rows, slices.Clone[[]float64]) }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -48,11 +49,8 @@ func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 		if err != nil {
 			return nil, err
 		}
-		out := make([]Importance, len(first))
-		for i, p := range o.space.Params() {
-			out[i] = Importance{p.Name(), first[i], total[i]}
-		}
-		return out, nil
+		ps := o.space.Params()
+		return each.Below(len(ps), func(i int) Importance { return Importance{ps[i].Name(), first[i], total[i]} }), nil
 	})
 }
 

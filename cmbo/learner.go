@@ -508,10 +508,7 @@ func (l *Learner) readPass(ctx context.Context, tasks iter.Seq2[Task, error]) er
 		l.kept.known = nil // what is refused, if anything, is to follow from the tasks, not from who adds them first
 	}
 	workers := parallel.Workers(l.config.parallelism, batchTasks)
-	shards := make([]*Learner, workers)
-	for i := range shards {
-		shards[i] = l.Shard()
-	}
+	shards := each.Below(workers, func(int) *Learner { return l.Shard() })
 	batch := make([]Task, 0, batchTasks)
 	add := func() error {
 		err := parallel.For(ctx, workers, len(batch), func(w, i int) error { return shards[w].Add(batch[i]) })

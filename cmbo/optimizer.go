@@ -537,9 +537,5 @@ func (o *Optimizer) Open() []Trial {
 func (o *Optimizer) Trials() []Trial {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	var ts []Trial
-	for i := range o.h.Trials {
-		ts = append(ts, o.trial(&o.h, i+1))
-	}
-	return ts
+	return each.Below(len(o.h.Trials), func(i int) Trial { return o.trial(&o.h, i+1) })
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -206,7 +207,7 @@ func (m *outputModel) factor(ctx context.Context, o *draft, pending bool) factor
 		if err := m.model.logWithin(ctx, g.log, x, f.to(lo), f.to(hi)); err != nil {
 			return g, err
 		}
-		g.p = exps(g.log)
+		g.p = each.Of(g.log, math.Exp)
 		g.top = relate(g.log)
 		return g, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -70,11 +71,8 @@ func (o *draft) askN(ctx context.Context, n int) ([]Trial, error) {
 		return nil, err
 	}
 	o.Optimizer.step = o.step
-	var ts []Trial
-	for id := asked + 1; id <= len(o.h.Trials); id++ { // as the log has it: what it resumes may have ended meanwhile
-		ts = append(ts, o.trial(&o.Optimizer.h, id))
-	}
-	return ts, nil
+	// As the log has them: what one resumes may have ended meanwhile.
+	return each.Below(len(o.h.Trials)-asked, func(i int) Trial { return o.trial(&o.Optimizer.h, asked+i+1) }), nil
 }
 
 func (o *draft) ask(ctx context.Context) error {
@@ -430,11 +428,8 @@ const poolSteps = 16
 
 // blocks returns the sizes of the blocks that n candidates come in.
 func blocks(n int) []int {
-	sizes := make([]int, min(n, poolSteps))
-	for i := range sizes {
-		sizes[i] = (n + i) / len(sizes)
-	}
-	return sizes
+	k := min(n, poolSteps)
+	return each.Below(k, func(i int) int { return (n + i) / k })
 }
 
 // parts returns the sizes of the blocks that a pool comes in.

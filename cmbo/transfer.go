@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -392,11 +393,7 @@ func rankCorrelation(a, b []float64) float64 {
 // better says which values are at least their median.
 func better(y []float64) []bool {
 	median := slices.Sorted(slices.Values(y))[len(y)/2]
-	out := make([]bool, len(y))
-	for i, v := range y {
-		out[i] = v >= median
-	}
-	return out
+	return each.Of(y, func(v float64) bool { return v >= median })
 }
 
 // ranked reports whether the past ranks the points told as their values do. Chance alone has one in six do so by a deviation.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -61,11 +62,7 @@ func trainABLR(ctx context.Context, dim int, obs []observations, c *config) (*ab
 	}
 	m.theta = theta[:k]
 	for i, to := range []*[2]float64{&m.alpha, &m.beta} {
-		var logs []float64
-		for j := range obs {
-			logs = append(logs, theta[k+2*j+i])
-		}
-		to[0], to[1] = stat.MeanVariance(logs)
+		to[0], to[1] = stat.MeanVariance(each.Below(len(obs), func(j int) float64 { return theta[k+2*j+i] }))
 		to[1] = max(to[1], minPrecision)
 	}
 	return m, nil

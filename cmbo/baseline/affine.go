@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -236,10 +237,9 @@ func (r *affineRun) pointsAt(ctx context.Context, x *linalg.Dense) ([]affinePoin
 	if err := r.Moments(ctx, mean, variance, x); err != nil {
 		return nil, err
 	}
-	out := make([]affinePoint, n)
-	for j := range out {
-		out[j] = affinePoint{mean: mean[j], ones: 1, variance: variance[j], free: 1}
-	}
+	out := each.Below(n, func(j int) affinePoint {
+		return affinePoint{mean: mean[j], ones: 1, variance: variance[j], free: 1}
+	})
 	var white linalg.Dense
 	if err := r.full.Whiten(ctx, &white, x); err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/kernel"
@@ -100,11 +101,7 @@ func (t *taskMoments) add(ctx context.Context, s *source, x *linalg.Dense) error
 }
 
 func column(m *linalg.Dense, j int) []float64 {
-	v := make([]float64, points.Len(m))
-	for i := range v {
-		v[i] = m.At(i, j)
-	}
-	return v
+	return each.Below(points.Len(m), func(i int) float64 { return m.At(i, j) })
 }
 
 // at computes the predictions of the sources listed (all for nil) at the rows of x; entries of the

@@ -106,10 +106,7 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 // as ratio 0. Ratios lie in [0, 1], so no weight is more than e times another.
 func distanceWeights(d []float64) []float64 {
 	top := max(maxFinite(d), math.SmallestNonzeroFloat64)
-	w := make([]float64, len(d))
-	for i, v := range d {
-		w[i] = math.Exp(1 - min(v/top, 1))
-	}
+	w := each.Of(d, func(v float64) float64 { return math.Exp(1 - min(v/top, 1)) })
 	stat.Normalise(w)
 	return w
 }

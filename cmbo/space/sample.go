@@ -7,17 +7,14 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/qmc"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
 // spread maps a point of the unit cube with one coordinate a parameter to a row of the space.
 func (s *Space) spread(u []float64) []float64 {
-	row := make([]float64, len(s.params))
-	for i, p := range s.params {
-		row[i] = p.spread(u[i])
-	}
-	return row
+	return each.Below(len(u), func(i int) float64 { return s.params[i].spread(u[i]) })
 }
 
 // sobol returns what draws one row after the other of a scrambled Sobol sequence.
@@ -104,11 +101,7 @@ func (s *Space) Sample(n int, seed uint64) ([][]float64, error) {
 // first of any longer list from the same src.
 func (s *Space) Design(n int, src *rand.Rand) [][]float64 {
 	next := s.sobol(src)
-	rows := make([][]float64, n)
-	for i := range rows {
-		rows[i] = next()
-	}
-	return rows
+	return each.Below(n, func(int) []float64 { return next() })
 }
 
 // Enumerate lists all points of a discrete space, nil if it has more than limit points.

@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -71,11 +72,7 @@ func UnitCube(dim int) (*Space, error) {
 	if dim < 1 || dim > 1<<24 { // parameters that memory hardly holds are a mistake
 		return nil, fmt.Errorf("%w: a unit cube of %d coordinates", ErrSpace, dim)
 	}
-	params := make([]Param, dim)
-	for i := range params {
-		params[i] = Float(fmt.Sprintf("x%d", i), 0, 1)
-	}
-	return New(params...)
+	return New(each.Below(dim, func(i int) Param { return Float(fmt.Sprintf("x%d", i), 0, 1) })...)
 }
 
 // Candidates returns a finite space: exactly the given rows, whose coordinates lie in [0, 1] and enter the model as

@@ -5,6 +5,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
 
@@ -29,10 +30,7 @@ func newMedianRule(int) rule { return &medianRule{under: make(map[int][]float64)
 
 func (r *medianRule) stop(trial, step int, loss float64) bool {
 	r.under[trial] = append(r.under[trial], loss)
-	var others []float64
-	for _, m := range r.means {
-		others = append(others, m[min(step, len(m))-1])
-	}
+	others := each.Of(r.means, func(m []float64) float64 { return m[min(step, len(m))-1] })
 	return slices.Min(r.under[trial]) > stat.Median(others) // NaN of none
 }
 

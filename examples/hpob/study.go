@@ -256,10 +256,7 @@ func play[W fmt.Stringer, R any](ctx context.Context, s *study, ways []W, runs i
 			return nil, fmt.Errorf("task %q: %w", t.ID, err)
 		}
 	}
-	out := make([][]R, len(ways))
-	for i := range out {
-		out[i] = make([]R, runs)
-	}
+	out := each.Below(len(ways), func(int) []R { return make([]R, runs) })
 	n := len(ways) * runs
 	var done atomic.Int64
 	return out, parallel.For(ctx, s.workers, runs, func(_, run int) (err error) {

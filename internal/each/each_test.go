@@ -13,3 +13,9 @@ func TestOf(t *testing.T) {
 	require.Nil(t, Of(nil, length))
 	require.Nil(t, Of([]string{}, length))
 }
+
+func TestBelow(t *testing.T) {
+	square := func(i int) int { return i * i }
+	require.Equal(t, []int{0, 1, 4, 9}, Below(4, square))
+	require.Nil(t, Below(0, square))
+}

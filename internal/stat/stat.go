@@ -4,6 +4,8 @@ package stat
 import (
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Median sorts v and returns its median, the mean of the middle two if their number is even, NaN if v is empty.
@@ -21,10 +23,7 @@ func Median(v []float64) float64 {
 
 // Order returns the numbers from 0 to n-1 in the order of compare, of equals the smaller one first.
 func Order(n int, compare func(i, j int) int) []int {
-	order := make([]int, n)
-	for i := range order {
-		order[i] = i
-	}
+	order := each.Below(n, func(i int) int { return i })
 	slices.SortStableFunc(order, compare)
 	return order
 }

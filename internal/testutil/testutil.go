@@ -15,6 +15,8 @@ import (
 	"runtime"
 	"sync/atomic"
 	"testing"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // RNG returns a generator seeded by the name of the test, so that a test sees the same numbers whichever tests run beside it.
@@ -26,11 +28,7 @@ func RNG(tb testing.TB) *rand.Rand {
 
 // Normals returns n draws from the standard normal distribution.
 func Normals(rng *rand.Rand, n int) []float64 {
-	x := make([]float64, n)
-	for i := range x {
-		x[i] = rng.NormFloat64()
-	}
-	return x
+	return each.Below(n, func(int) float64 { return rng.NormFloat64() })
 }
 
 // Weird returns n numbers that break things: special values and extremes of the exponent range among ordinary ones.
@@ -84,11 +82,7 @@ func Close(got, want, tol float64) bool { return RelErr(got, want) <= tol }
 // SPD returns a random symmetric positive definite n×n matrix, row-major, whose
 // eigenvalues are spaced evenly in logarithm from 1/cond to 1.
 func SPD(rng *rand.Rand, n int, cond float64) []float64 {
-	lambda := make([]float64, n)
-	for i := range lambda {
-		lambda[i] = math.Pow(cond, -float64(i)/float64(max(n-1, 1)))
-	}
-	return Spectrum(rng, lambda)
+	return Spectrum(rng, each.Below(n, func(i int) float64 { return math.Pow(cond, -float64(i)/float64(max(n-1, 1))) }))
 }
 
 // Spectrum returns a random symmetric matrix, row-major, with the given eigenvalues (up to rounding).

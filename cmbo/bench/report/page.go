@@ -161,10 +161,7 @@ func (s *Summary) shown(cs []Comparison) (methods, bands []string) {
 // figure has a column for each acquisition function and rows for regret, rank and solved fraction.
 func (s *Summary) figure(cs []Comparison, looks map[string]int) *plot.Figure {
 	methods, bands := s.shown(cs)
-	queries := make([]float64, s.Budget+1)
-	for q := range queries {
-		queries[q] = float64(q)
-	}
+	queries := each.Below(s.Budget+1, func(q int) float64 { return float64(q) })
 	// The axis of regrets ends below the least mean rather than below the bands, which reach zero.
 	least, most := 1.0, 0.0
 	regret, rank, solved := make([]*plot.Chart, len(cs)), make([]*plot.Chart, len(cs)), make([]*plot.Chart, len(cs))

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -212,11 +213,7 @@ func AddNoise(dst []float64, cov *linalg.Sym, r *rand.Rand) error {
 	if _, err := c.FactorizeJitter(cov, gaussian.MaxJitter); err != nil {
 		return fmt.Errorf("drawing a function at %d points: %w", len(dst), err)
 	}
-	z := make([]float64, len(dst))
-	for i := range z {
-		z[i] = r.NormFloat64()
-	}
-	lower := c.Lower()
+	z, lower := each.Below(len(dst), func(int) float64 { return r.NormFloat64() }), c.Lower()
 	for i := range dst {
 		dst[i] += linalg.Dot(lower.Row(i)[:i+1], z[:i+1])
 	}

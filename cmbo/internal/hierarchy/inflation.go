@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -58,10 +59,7 @@ func (m *Model) inflate(low []lowValue) {
 	if square > 0 {
 		m.depth = min(max(1, product/square), maxInflation)
 	}
-	errs := make([]float64, len(low))
-	for i, v := range low {
-		errs[i] = max(v.seen-v.mean, m.depth*v.mean-v.seen) / v.sd
-	}
+	errs := each.Of(low, func(v lowValue) float64 { return max(v.seen-v.mean, m.depth*v.mean-v.seen) / v.sd })
 	slices.Sort(errs)
 	m.inflation = min(max(1, errs[len(errs)*9/10]/special.Z90), maxInflation)
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -341,10 +342,7 @@ func (r *Run) weigh(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	logs := make([]float64, len(r.all))
-	for i, k := range r.all {
-		logs[i] = k.fit.evidence + k.log
-	}
+	logs := each.Of(r.all, func(k *member) float64 { return k.fit.evidence + k.log })
 	for i, mass := range massesOf(logs) {
 		if math.IsNaN(mass) {
 			return fmt.Errorf("no evidence can be computed for %d values", len(r.y))
@@ -357,10 +355,8 @@ func (r *Run) weigh(ctx context.Context) error {
 
 // massesOf returns masses that add up to 1 by their logarithms, which may have any number in common.
 func massesOf(logs []float64) []float64 {
-	masses, top := make([]float64, len(logs)), slices.Max(logs)
-	for i, l := range logs {
-		masses[i] = math.Exp(l - top)
-	}
+	top := slices.Max(logs)
+	masses := each.Of(logs, func(l float64) float64 { return math.Exp(l - top) })
 	stat.Normalise(masses)
 	return masses
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -223,11 +224,7 @@ func (r *Run) OtherUnits() (mass float64) {
 
 // PriorMean returns the mean of the population at the points told, in the tasks' units.
 func (r *Run) PriorMean() []float64 {
-	mean := make([]float64, len(r.pts))
-	for i, p := range r.pts {
-		mean[i] = p.mean[0]
-	}
-	return mean
+	return each.Of(r.pts, func(p *point) float64 { return p.mean[0] })
 }
 
 // NoiseVariance returns the mean noise variance of values that come without one, in the values' units.

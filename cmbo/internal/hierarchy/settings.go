@@ -2,6 +2,7 @@ package hierarchy
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
@@ -155,11 +156,7 @@ func DefaultSettings(dim int) Settings {
 
 // defaultKernel returns a scaled Matérn-3/2 with a length for each of dim coordinates, half the diagonal of their cube.
 func defaultKernel(dim int) kernel.Kernel {
-	lengths := make([]float64, dim)
-	for i := range lengths {
-		lengths[i] = 0.5 * math.Sqrt(float64(dim))
-	}
-	return kernel.Scale(1, kernel.Matern32(lengths...))
+	return kernel.Scale(1, kernel.Matern32(slices.Repeat([]float64{0.5 * math.Sqrt(float64(dim))}, dim)...))
 }
 
 // ApartOf returns the values apart of a task with points x, nil where its width is that of all: see [points.Apart].

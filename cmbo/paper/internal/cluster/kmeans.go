@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -81,11 +82,7 @@ var (
 func KMeans(ctx context.Context, g Geometry, c int, o Options) (Result, error) {
 	n := g.size()
 	if c >= n {
-		labels := make([]int, n)
-		for j := range labels {
-			labels[j] = j
-		}
-		return Result{Labels: labels}, nil
+		return Result{Labels: each.Below(n, func(j int) int { return j })}, nil
 	}
 	k := &kmeansRun{
 		g: g, c: c, o: o, slack: g.slack(),
