@@ -441,13 +441,8 @@ func (c *checkConfig) leaveOut(
 // ranked returns how past tasks rank the n points of a record, as the correlation of the normal scores of their
 // posterior means there and of the record's values times √(n-1), of which 1 is the deviation of independent rankings.
 func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (map[string]float64, error) {
-	var at []int
-	var y []float64
-	for i, v := range rec.Y {
-		if !math.IsNaN(v) {
-			at, y = append(at, i), append(y, scaling.Orient(v, minimize))
-		}
-	}
+	at := each.Where(len(rec.Y), func(i int) bool { return !math.IsNaN(rec.Y[i]) })
+	y := each.Of(at, func(i int) float64 { return scaling.Orient(rec.Y[i], minimize) })
 	ids, means, err := m.TaskMeans(ctx, points.Pick(rec.Space.Encoded(), at))
 	if err != nil {
 		return nil, err

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/each"
@@ -121,13 +122,8 @@ func estimated(d Data, i int) bool { return d.Estimated != nil && d.Estimated[i]
 
 // observed says which values of d were told, and lists them.
 func observed(d Data) (told []bool, rows []int) {
-	told = make([]bool, len(d.Y))
-	for i := range told {
-		if told[i] = !estimated(d, i); told[i] {
-			rows = append(rows, i)
-		}
-	}
-	return told, rows
+	told = each.Below(len(d.Y), func(i int) bool { return !estimated(d, i) })
+	return told, each.Where(len(told), func(i int) bool { return told[i] })
 }
 
 // noiseGiven reports whether value i was told with its noise variance.
@@ -206,13 +202,7 @@ func among(values []float64, chosen []bool) []float64 {
 	if chosen == nil {
 		return values
 	}
-	var out []float64
-	for i, v := range values {
-		if chosen[i] {
-			out = append(out, v)
-		}
-	}
-	return out
+	return points.Entries(values, each.Where(len(values), func(i int) bool { return chosen[i] }))
 }
 
 // A question is what a proposal asks of a surrogate that was told data.

@@ -79,21 +79,13 @@ func (p *Prior) costs(o *outputPrior) (*outputPrior, error) {
 	var positive measured
 	missing := false
 	for _, t := range o.model.Tasks() {
-		var largest float64
-		for k := range t.Z {
-			largest = max(largest, o.value(t, k))
-		}
-		var rows []int
-		var y []float64
-		for k := range t.Z {
-			if v := o.value(t, k); v > costRounding*largest {
-				rows, y = append(rows, k), append(y, v)
-			}
-		}
-		missing = missing || len(y) < len(t.Z)
-		if len(y) > 0 {
+		y := o.values(t)
+		largest := max(slices.Max(y), 0)
+		rows := each.Where(len(y), func(k int) bool { return y[k] > costRounding*largest })
+		missing = missing || len(rows) < len(y)
+		if len(rows) > 0 {
 			t.X = points.Pick(t.X, rows)
-			positive.tasks, positive.y = append(positive.tasks, t), append(positive.y, y)
+			positive.tasks, positive.y = append(positive.tasks, t), append(positive.y, points.Entries(y, rows))
 		}
 	}
 	if !missing {

@@ -309,11 +309,7 @@ func (o *draft) law(ctx context.Context, step int) (l curveLaw, err error) {
 	if l.unit, err = o.unit(ctx); err != nil {
 		return l, err
 	}
-	for _, c := range l.unit.ofRun {
-		if _, ok := c.At(step); ok {
-			l.passed++
-		}
-	}
+	l.passed = each.Count(l.unit.ofRun, func(c curve.Curve) bool { _, ok := c.At(step); return ok })
 	if l.unit.known {
 		l.Law = o.pastCurves().Law(step, l.unit.scale, l.unit.ofRun)
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 )
 
@@ -209,12 +210,4 @@ func calibrationOf(fs []Forecast) Calibration {
 }
 
 // inside counts the values inside their 90 % intervals.
-func inside(fs []Forecast) int {
-	n := 0
-	for _, f := range fs {
-		if f.Inside() {
-			n++
-		}
-	}
-	return n
-}
+func inside(fs []Forecast) int { return each.Count(fs, Forecast.Inside) }

@@ -6,6 +6,8 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -82,15 +84,13 @@ func (o *draft) beyond() (values int, alike bool) {
 // tied reports whether proposals since the one of the best value have brought that value so
 // often that it is what the past's best region has here, and more of them would confirm nothing.
 func (o *draft) tied() bool {
-	best, ties := o.h.Best(o.config.minimize), 0
+	best := o.h.Best(o.config.minimize)
 	if best < 0 || o.settings.Hedge.Ties == 0 {
 		return false
 	}
-	for _, v := range o.h.Observations[best+1:] {
-		if v.Trial > 0 && v.Y == o.h.Observations[best].Y {
-			ties++
-		}
-	}
+	ties := each.Count(o.h.Observations[best+1:], func(v runlog.Observation) bool {
+		return v.Trial > 0 && v.Y == o.h.Observations[best].Y
+	})
 	return ties >= o.settings.Hedge.Ties
 }
 

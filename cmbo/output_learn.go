@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -62,14 +63,8 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 			}
 			column = slices.Concat(column, of)
 		}
-		var rows []int
-		var y []float64
-		for i, v := range column {
-			if !math.IsNaN(v) {
-				rows, y = append(rows, i), append(y, v)
-			}
-		}
-		if len(y) == 0 {
+		rows := each.Where(len(column), func(i int) bool { return !math.IsNaN(column[i]) })
+		if len(rows) == 0 {
 			continue
 		}
 		m := t.outputs[name]
@@ -85,7 +80,7 @@ func (t *trainingSet) takeOutputs(task *Task, x, failed *linalg.Dense) {
 			at = points.Pick(at, rows)
 		}
 		m.tasks = append(m.tasks, hierarchy.Task{ID: task.ID, X: at, Context: task.Context})
-		m.y, m.rows = append(m.y, y), append(m.rows, rows)
+		m.y, m.rows = append(m.y, points.Entries(column, rows)), append(m.rows, rows)
 	}
 }
 
@@ -173,13 +168,9 @@ func (o *outputPrior) value(t hierarchy.Task, i int) float64 {
 	return o.warp.Invert(t.Shift + t.Scale*t.Z[i])
 }
 
-func (o *outputPrior) values() (values []float64) {
-	for _, t := range o.model.Tasks() {
-		for i := range t.Z {
-			values = append(values, o.value(t, i))
-		}
-	}
-	return values
+// values returns all values of a task.
+func (o *outputPrior) values(t hierarchy.Task) []float64 {
+	return each.Below(len(t.Z), func(i int) float64 { return o.value(t, i) })
 }
 
 // columns adds the outputs to tasks, found by their IDs, as they were told but for rounding.

@@ -150,16 +150,9 @@ func (o *Optimizer) designRow(i int) []float64 {
 
 // free lists the candidates that may be proposed, one of each set of equals.
 func (o *draft) free() []int {
-	var idx []int
-	for r, row := range o.rows {
-		if o.space.Finite() && o.space.First(r) != r {
-			continue
-		}
-		if o.h.Proposable(points.Key(row)) {
-			idx = append(idx, r)
-		}
-	}
-	return idx
+	return each.Where(len(o.rows), func(r int) bool {
+		return (!o.space.Finite() || o.space.First(r) == r) && o.h.Proposable(points.Key(o.rows[r]))
+	})
 }
 
 func (o *draft) exhausted() error {

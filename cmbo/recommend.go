@@ -167,14 +167,8 @@ func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, err
 			logs[i] += special.NormLogInterval((f.to(lo)-mean[i])/s, (f.to(hi)-mean[i])/s)
 		}
 	}
-	var likely [][]int
 	least := min(math.Log(surely), slices.Max(logs))
-	for i, v := range values {
-		if logs[i] >= least {
-			likely = append(likely, v)
-		}
-	}
-	return likely, nil
+	return points.Entries(values, each.Where(len(values), func(i int) bool { return logs[i] >= least })), nil
 }
 
 // withOwn returns the means of points with what each has of its own, and the variance left of that: a model takes for

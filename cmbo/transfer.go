@@ -324,7 +324,7 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 			return t, err
 		}
 		if m.past != nil {
-			of.misfit = misfit(m.output, m.past.values())
+			of.misfit = misfit(m.output, slices.Concat(each.Of(m.past.model.Tasks(), m.past.values)...))
 		}
 		if p := o.config.prior; m.past == nil && p != nil {
 			of.others = p.Outputs()

@@ -9,6 +9,7 @@ import (
 	"strconv"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/f64"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -165,12 +166,7 @@ const hessianStep = 1e-3
 // halfLogDet returns ½·ln det S·H·S at the best point found, eigenvalues below 1
 // counting as 1: the prior alone gives that much, and bounds that fix a parameter.
 func (f *Fitter) halfLogDet() float64 {
-	var free []int
-	for i, hi := range f.hi {
-		if hi > f.lo[i] {
-			free = append(free, i)
-		}
-	}
+	free := each.Where(len(f.hi), func(i int) bool { return f.hi[i] > f.lo[i] })
 	h := linalg.NewSym(len(free), nil)
 	for a, i := range free {
 		// A derivative at a bound is one from inside of it.

@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
 
@@ -97,12 +98,7 @@ func moved(factor, ranges float64) func(y []float64, e extent) {
 
 // drawn divides a table at random. It fails if fewer than two tasks are not constant.
 func (p *Protocol) drawn(t *Table, i int) (*split, error) {
-	var usable []int
-	for j := range t.Tasks {
-		if !t.Tasks[j].Constant() {
-			usable = append(usable, j)
-		}
-	}
+	usable := each.Where(len(t.Tasks), func(j int) bool { return !t.Tasks[j].Constant() })
 	if len(usable) < 2 {
 		return nil, fmt.Errorf("%w: space %q has %d tasks that are not constant, need 2", cmbo.ErrTask, t.Space, len(usable))
 	}
@@ -114,12 +110,9 @@ func (p *Protocol) drawn(t *Table, i int) (*split, error) {
 		sources = sources[:min(p.Sources, n)]
 	}
 	slices.Sort(sources)
-	s := &split{}
-	for _, j := range sources {
-		s.sources = append(s.sources, p.source(&t.Tasks[j], i, j))
-	}
-	for _, j := range usable[n:] {
-		s.targets = append(s.targets, t.Tasks[j].ID)
+	s := &split{
+		sources: each.Of(sources, func(j int) cmbo.Task { return p.source(&t.Tasks[j], i, j) }),
+		targets: each.Of(usable[n:], func(j int) string { return t.Tasks[j].ID }),
 	}
 	slices.Sort(s.targets)
 	return s, nil

@@ -3,10 +3,12 @@ package history
 import (
 	"io"
 	"maps"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // header says where the columns are, and gives the cells of a row.
@@ -42,13 +44,8 @@ func newHeader(fields []string, n *form) (*header, *RowError) {
 		h.at[strings.Clone(name)] = i
 	}
 	delete(h.at, "") // which stands for what there is not
-	var missing []string
-	for _, p := range places {
-		if p.must && !h.has(p.name) {
-			missing = append(missing, p.name)
-		}
-	}
-	if missing != nil {
+	places = slices.DeleteFunc(places, func(p place) bool { return !p.must || h.has(p.name) })
+	if missing := each.Of(places, func(p place) string { return p.name }); missing != nil {
 		hint := commaHint(len(fields) == 1 && strings.ContainsAny(fields[0], ";\t|"))
 		return nil, rowErrorf(cmbo.ErrCorrupt, "the header lacks %s; it has %s%s", quoteAll(missing), quoteAll(fields), hint)
 	}

@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // form holds the settings that a CSV and a JSONLines share, filled in.
@@ -75,17 +76,15 @@ type place struct {
 
 // places lists the parameters, and after them what stands beside the value; what has no name the file does not have.
 func (n form) places() []place {
-	var all []place
-	for i, name := range n.columns {
-		all = append(all, place{n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), name, !n.filled[i]})
-	}
+	all := each.Below(len(n.columns), func(i int) place {
+		return place{n.config, fmt.Sprintf("parameter %q", n.params[i].param.Name()), n.columns[i], !n.filled[i]}
+	})
 	all = append(all, place{"", "Value", n.value, true}, place{"", "Task", n.task, n.needTask},
 		place{"", "Noise", n.noise, n.needNoise},
 		place{"", "Status", n.status, n.needStatus}, place{"", "Curve", n.curve, false}, place{"", "Config", n.config, false})
-	for _, o := range n.others() {
-		all = append(all, place{"", fmt.Sprintf("%s %q", o.noun, o.name), o.column, false})
-	}
-	return all
+	return append(all, each.Of(n.others(), func(o output) place {
+		return place{"", fmt.Sprintf("%s %q", o.noun, o.name), o.column, false}
+	})...)
 }
 
 // recased is the error of a column that nothing wants, and whose name is, but for its case, that of one that may be

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -61,10 +62,7 @@ func (k Katib) Read(r io.Reader) (*KatibResult, error) {
 	if err := k.Space.Defined(); err != nil {
 		return nil, err
 	}
-	var outputs []output
-	for _, name := range k.Outputs {
-		outputs = append(outputs, output{"output", name, name})
-	}
+	outputs := each.Of(k.Outputs, func(name string) output { return output{"output", name, name} })
 	k.Limits.String = cmp.Or(k.Limits.String, 2<<20) // objects of a cluster have no more than 1.5 MiB
 	c, err := oriented(k.Space, k.Policy, &k.Limits, k.Direction, k.Seconds, k.Outputs)
 	if err != nil {

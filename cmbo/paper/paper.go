@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
@@ -112,10 +113,7 @@ type Cluster struct {
 
 // Clusters returns the clusters with their members.
 func (p *Prior) Clusters() []Cluster {
-	var cs []Cluster
-	for i := range p.prototypes {
-		cs = append(cs, Cluster{ID: i})
-	}
+	cs := each.Below(len(p.prototypes), func(i int) Cluster { return Cluster{ID: i} })
 	for j, l := range p.labels {
 		cs[l].Members = append(cs[l].Members, p.sources[j].id)
 	}

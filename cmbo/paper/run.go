@@ -75,10 +75,7 @@ func (p *Prior) Surrogate(ctx context.Context, s *cmbo.Space, opts ...RunOption)
 		return nil, err
 	}
 	noises := each.Of(p.sources, func(s *source) float64 { return s.NoiseVariance })
-	var top float64
-	for _, q := range p.prototypes {
-		top = max(top, q.normal.Trace())
-	}
+	top := slices.Max(each.Of(p.prototypes, func(q prototype) float64 { return q.normal.Trace() }))
 	c := runConfig{noise: stat.Median(noises), jitter: cluster.RelativeJitter * top / float64(points.Len(p.index))}
 	if err := gp.Apply(&c, "RunOption", opts); err != nil {
 		return nil, err
@@ -164,12 +161,10 @@ func (r *Surrogate) YPolicy() cmbo.YPolicy { return r.prior.config.y }
 
 // Hypotheses implements [cmbo.Mixture]: the weights of the prototypes.
 func (r *Surrogate) Hypotheses() []cmbo.Hypothesis {
-	var out []cmbo.Hypothesis
 	clusters := r.prior.Clusters()
-	for i, w := range r.w {
-		out = append(out, cmbo.Hypothesis{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: w})
-	}
-	return out
+	return each.Below(len(r.w), func(i int) cmbo.Hypothesis {
+		return cmbo.Hypothesis{Level: cmbo.LevelCluster, Cluster: i, Tasks: clusters[i].Members, Mass: r.w[i]}
+	})
 }
 
 // PriorMean implements [cmbo.Mixture]: no prototype is weighed against no transfer.

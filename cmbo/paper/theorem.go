@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/paper/theorem"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -168,12 +169,7 @@ func (t *evaluation) finish(b *theorem.Bound) {
 // shares returns ζ_i and ζ'_i of task i.
 func (t *evaluation) shares(i int) (zeta, zetaPrime float64) {
 	c := t.prior.labels[i]
-	size := 0.0
-	for _, l := range t.prior.labels {
-		if l == c {
-			size++
-		}
-	}
+	size := float64(each.Count(t.prior.labels, func(l int) bool { return l == c }))
 	w := t.w[c]
 	return w / size, w * w / size
 }

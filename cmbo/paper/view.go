@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -86,12 +87,7 @@ func (v *view) newVisited(ctx context.Context, x []float64, key string) (visited
 	}
 	point := linalg.NewDense(1, len(x), out.x)
 	// Earlier points that are candidates are read off the column over the candidates; the others are evaluated.
-	var others []int
-	for f := range v.visited {
-		if v.visited[f].cand < 0 {
-			others = append(others, f)
-		}
-	}
+	others := each.Where(len(v.visited), func(f int) bool { return v.visited[f].cand < 0 })
 	otherX := v.pointsOf(others)
 	var cross linalg.Dense
 	column := func(c evaluator, set *linalg.Dense) ([]float64, error) {

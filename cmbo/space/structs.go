@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Of returns the space that the tags of a struct's fields describe, in the
@@ -84,10 +86,7 @@ func taggedFields(t reflect.Type, path []int) []field {
 		case !ok && f.Anonymous && f.Type.Kind() == reflect.Struct:
 			fields = append(fields, taggedFields(f.Type, at)...)
 		case ok:
-			terms := strings.Split(tag, ",")
-			for k := range terms {
-				terms[k] = strings.TrimSpace(terms[k])
-			}
+			terms := each.Of(strings.Split(tag, ","), strings.TrimSpace)
 			fields = append(fields, field{f, at, cmp.Or(terms[0], f.Name), terms[1:]})
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // histories are the settings that say how a user's own histories are read.
@@ -34,12 +35,7 @@ func (h histories) formatOf(path string) string {
 
 // open reads the tables: of files in HPO-B's format all spaces unless one is named, of histories one table of all files.
 func open(o *options, stdout io.Writer) ([]*bench.Table, error) {
-	own := 0
-	for _, path := range o.data {
-		if o.past.formatOf(path) != "hpob" {
-			own++
-		}
-	}
+	own := each.Count(o.data, func(path string) bool { return o.past.formatOf(path) != "hpob" })
 	switch {
 	case own == len(o.data):
 		t, err := o.past.open(o.data, o.space, stdout)
@@ -121,14 +117,8 @@ func skippable(err error) error {
 }
 
 func announce(t *bench.Table, stdout io.Writer) *bench.Table {
-	constant := 0
-	for i := range t.Tasks {
-		if t.Tasks[i].Constant() {
-			constant++
-		}
-	}
 	left := ""
-	if constant > 0 {
+	if constant := len(each.Where(len(t.Tasks), func(i int) bool { return t.Tasks[i].Constant() })); constant > 0 {
 		left = fmt.Sprintf(", %d of them left out, whose values are all equal", constant)
 	}
 	fmt.Fprintf(stdout, "space %s: %d tasks%s, %d coordinates, %d repeated rows dropped\n",

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A divided table is what several folders may have runs of, each with divisions of its own.
@@ -109,10 +110,9 @@ func areasTable(a *report.Areas) string {
 	if a.Best != nil {
 		row("best rival of each table", least, over(*a.Best))
 	}
-	var runs []string
-	for i, space := range a.Spaces {
-		runs = append(runs, fmt.Sprintf("%s of %s of %s", count(a.Runs[i], "run"), count(a.Tasks[i], "task"), space))
-	}
+	runs := each.Below(len(a.Spaces), func(i int) string {
+		return fmt.Sprintf("%s of %s of %s", count(a.Runs[i], "run"), count(a.Tasks[i], "task"), a.Spaces[i])
+	})
 	fmt.Fprintf(&b, "\nAreas are means over the runs that all of these methods have: %s. Ratios are geometric means over tables,"+
 		" with 95 %% of a bootstrap that draws tasks, too narrow where tasks are few. Areas below .0001 count as that in them.\n", strings.Join(runs, ", "))
 	if a.Best != nil {

@@ -161,11 +161,10 @@ func (s *study) outputs() []string {
 
 // chosen returns the ways of which -method names a part, all of them without it.
 func chosen[W fmt.Stringer](s *study, ways []W) (use []W, err error) {
-	for _, w := range ways {
-		if len(s.ways) == 0 || slices.ContainsFunc(s.ways, func(part string) bool { return strings.Contains(w.String(), part) }) {
-			use = append(use, w)
-		}
-	}
+	use = slices.DeleteFunc(slices.Clone(ways), func(w W) bool {
+		named := func(part string) bool { return strings.Contains(w.String(), part) }
+		return len(s.ways) > 0 && !slices.ContainsFunc(s.ways, named)
+	})
 	if len(use) == 0 {
 		err = fmt.Errorf("-method: no way is named like %q; there are %q", s.ways, each.Of(ways, W.String))
 	}
@@ -183,11 +182,8 @@ func (s *study) draw(t *problem, label string, index ...uint64) []int {
 }
 
 func (t *problem) pick(y []float64, rows []int) cmbo.Task {
-	q := cmbo.Task{ID: t.ID}
-	for _, i := range rows {
-		q.X, q.Y = append(q.X, t.X[i]), append(q.Y, y[i])
-	}
-	return q
+	x := each.Of(rows, func(i int) []float64 { return t.X[i] })
+	return cmbo.Task{ID: t.ID, X: x, Y: each.Of(rows, func(i int) float64 { return y[i] })}
 }
 
 // A proposer is an optimiser under way, or has rows that were drawn in its place.
@@ -209,12 +205,7 @@ func (s *study) propose(ctx context.Context, w way, label string, target int, re
 		opts, learn = append(opts, cmbo.WithMinimize()), append(learn, cmbo.WithMinimize())
 	}
 	if w.transfer {
-		var tasks []cmbo.Task
-		for i := range s.tasks {
-			if i != target {
-				tasks = append(tasks, past(i))
-			}
-		}
+		tasks := each.Of(each.Where(len(s.tasks), func(i int) bool { return i != target }), past)
 		shown := sha256.Sum256(fmt.Append(nil, tasks))
 		if s.priors[shown] == nil {
 			prior, err := cmbo.Learn(ctx, t.space, tasks, learn...)
@@ -376,11 +367,8 @@ func sides(a, b []float64) string {
 }
 
 // cells writes each of them in a format.
-func cells(format string, of []float64) (s string) {
-	for _, v := range of {
-		s += fmt.Sprintf(format, v)
-	}
-	return s
+func cells(format string, of []float64) string {
+	return strings.Join(each.Of(of, func(v float64) string { return fmt.Sprintf(format, v) }), "")
 }
 
 // compare returns the mean of a, and its ratio to that of b with an interval that holds nine

@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -141,10 +142,8 @@ func (r recipe) point(g *rand.Rand, class int, centres [][2]float64) (a, b float
 }
 
 func blobCentres(g *rand.Rand, n int) [][2]float64 {
-	centres := make([][2]float64, n)
-	for i := range centres {
+	return each.Below(n, func(i int) [2]float64 {
 		t := 2 * math.Pi * (float64(i) + 0.3*g.Float64()) / float64(n)
-		centres[i] = [2]float64{1.5 * math.Cos(t), 1.5 * math.Sin(t)}
-	}
-	return centres
+		return [2]float64{1.5 * math.Cos(t), 1.5 * math.Sin(t)}
+	})
 }

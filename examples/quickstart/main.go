@@ -24,6 +24,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // options are the command line's, and the size of the study.
@@ -99,10 +100,7 @@ func quickstart(ctx context.Context, o *options, w io.Writer) error {
 	if err != nil {
 		return err
 	}
-	var past []cmbo.Task
-	for _, e := range old {
-		past = append(past, e.Task)
-	}
+	past := each.Of(old, func(e explored) cmbo.Task { return e.Task })
 	done()
 
 	done = o.stage(w, "learning from these records")

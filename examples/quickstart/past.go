@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
 )
@@ -46,10 +47,7 @@ func tryRandom(space *cmbo.Space, f *folded, n int, seed uint64, label string) (
 // randomRow draws a point of the space: every kernel and degree with the same
 // probability, the floats evenly on their logarithmic scales.
 func randomRow(space *cmbo.Space, g *rand.Rand) []float64 {
-	u := make([]float64, space.Dim())
-	for i := range u {
-		u[i] = g.Float64()
-	}
+	u := each.Below(space.Dim(), func(int) float64 { return g.Float64() })
 	row, _ := space.Decode(u)       // cannot fail: u has its coordinates
 	row[3] = float64(1 + g.IntN(5)) // rounding would favour the inner degrees
 	return row

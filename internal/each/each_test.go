@@ -19,3 +19,15 @@ func TestBelow(t *testing.T) {
 	require.Equal(t, []int{0, 1, 4, 9}, Below(4, square))
 	require.Nil(t, Below(0, square))
 }
+
+func TestWhere(t *testing.T) {
+	odd := func(i int) bool { return i%2 == 1 }
+	require.Equal(t, []int{1, 3}, Where(5, odd))
+	require.Nil(t, Where(1, odd))
+}
+
+func TestCount(t *testing.T) {
+	negative := func(v float64) bool { return v < 0 }
+	require.Equal(t, 2, Count([]float64{-1, 0, -3, 2}, negative))
+	require.Zero(t, Count(nil, negative))
+}

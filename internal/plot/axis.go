@@ -3,6 +3,8 @@ package plot
 import (
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // An Axis describes one axis of a panel. The zero value is a linear axis with limits from the data.
@@ -88,9 +90,7 @@ func newScale(a *Axis, data extent, nice bool, count int) *scale {
 	switch {
 	case a.Names != nil:
 		s = &scale{lo: -0.5, hi: max(float64(len(a.Names)), 1) - 0.5}
-		for i, n := range a.Names {
-			s.ticks = append(s.ticks, tick{float64(i), n})
-		}
+		s.ticks = each.Below(len(a.Names), func(i int) tick { return tick{float64(i), a.Names[i]} })
 		return s
 	case a.limits():
 		s.lo, s.hi, nice = a.Min, a.Max, false

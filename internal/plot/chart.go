@@ -3,6 +3,8 @@ package plot
 import (
 	"fmt"
 	"strings"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A Series is one curve or one cloud of points.
@@ -115,11 +117,7 @@ func (p *panel) xScale(w float64) *scale {
 		s = newScale(&p.X, p.ex, false, count)
 	}
 	for len(s.ticks) > 1 && !s.fits(w) { // every second one, then every fourth ...
-		var kept []tick
-		for i := 0; i < len(s.ticks); i += 2 {
-			kept = append(kept, s.ticks[i])
-		}
-		s.ticks = kept
+		s.ticks = each.Below((len(s.ticks)+1)/2, func(i int) tick { return s.ticks[2*i] })
 	}
 	return s
 }

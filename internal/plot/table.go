@@ -3,6 +3,7 @@ package plot
 import (
 	"encoding/json"
 	"math"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -143,14 +144,9 @@ func (t *Table) Text() string {
 	lines := make([]string, 2+len(t.Rows))
 	for j, column := range t.Columns {
 		numeric, best := t.column(j)
-		texts := []string{column.Title, ""}
-		for i := range t.Rows {
-			texts = append(texts, t.cell(i, j).text)
-		}
-		width := 0
-		for _, s := range texts {
-			width = max(width, utf8.RuneCountInString(s))
-		}
+		cells := each.Below(len(t.Rows), func(i int) string { return t.cell(i, j).text })
+		texts := append([]string{column.Title, ""}, cells...)
+		width := slices.Max(each.Of(texts, utf8.RuneCountInString))
 		texts[1] = strings.Repeat("─", width)
 		for i, s := range texts {
 			if j > 0 {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/stat"
 )
 
 // Areas sets methods side by side by the areas under their curves of mean regret, on the runs that all of them have.
@@ -95,16 +97,11 @@ func (a *Areas) compare(strata []*stratum, ms []string, at int) {
 	p := newSample(strata, order...)
 	a.Spaces = p.spaces
 	for _, tasks := range p.sums {
-		runs := 0.0
-		for _, t := range tasks {
-			runs += t[len(order)]
-		}
+		runs := stat.Sum(each.Of(tasks, func(t []float64) float64 { return t[len(order)] }))
 		a.Tasks, a.Runs = append(a.Tasks, len(tasks)), append(a.Runs, int(runs))
 	}
 	for k, e := range order {
-		a.Methods, a.Ratios, a.Mean = append(a.Methods, ms[e]), append(a.Ratios, ratios[e]), append(a.Mean, nil)
-		for _, tasks := range p.sums {
-			a.Mean[k] = append(a.Mean[k], meanArea(tasks, k))
-		}
+		a.Methods, a.Ratios = append(a.Methods, ms[e]), append(a.Ratios, ratios[e])
+		a.Mean = append(a.Mean, each.Of(p.sums, func(tasks [][]float64) float64 { return meanArea(tasks, k) }))
 	}
 }

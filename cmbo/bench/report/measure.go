@@ -2,8 +2,10 @@ package report
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
 
@@ -28,11 +30,8 @@ func (s *Summary) measure(c *Comparison, strata []*stratum) {
 		}
 		r.AUC, r.AUCLower, r.AUCUpper = interval(strata, e, area)
 		r.GeometricAUC, r.GeometricLate = geometric(strata, e, area), geometric(strata, e, late)
-		var all []*bench.Record
-		for _, st := range strata {
-			all = append(all, st.records[e]...)
-		}
-		r.Calibration = calibrate(all)
+		all := each.Of(strata, func(st *stratum) []*bench.Record { return st.records[e] })
+		r.Calibration = calibrate(slices.Concat(all...))
 	}
 	regret := make([]float64, len(c.Results))
 	for _, st := range strata {
@@ -121,10 +120,7 @@ const rankUnit = 1e-8
 
 // ranks returns the ranks of regrets from 1, ties averaged.
 func ranks(regret []float64) []float64 {
-	key, rank := make([]float64, len(regret)), make([]float64, len(regret))
-	for i, v := range regret {
-		key[i] = math.Round(v / rankUnit)
-	}
+	key, rank := each.Of(regret, func(v float64) float64 { return math.Round(v / rankUnit) }), make([]float64, len(regret))
 	for i, v := range key {
 		rank[i] = 0.5 // with the half for itself, a method that is better than all has 1
 		for _, w := range key {

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // ErrInput is what every refusal of an input wraps, beside an error of package cmbo such as cmbo.ErrNoTasks where one fits.
@@ -171,12 +172,9 @@ func (f *field) share(ms []string) *stratum {
 	if len(ms) == 0 {
 		return s
 	}
-	for id := range f.runs[ms[0]] {
-		if !slices.ContainsFunc(ms, func(m string) bool { return f.runs[m][id] == nil }) {
-			s.ids = append(s.ids, id)
-		}
-	}
-	slices.SortFunc(s.ids, runID.compare)
+	s.ids = slices.DeleteFunc(slices.SortedFunc(maps.Keys(f.runs[ms[0]]), runID.compare), func(id runID) bool {
+		return slices.ContainsFunc(ms, func(m string) bool { return f.runs[m][id] == nil })
+	})
 	for i, id := range s.ids {
 		if i == 0 || s.ids[i-1].task != id.task {
 			s.runs = append(s.runs, 0)
@@ -191,13 +189,9 @@ func (f *field) share(ms []string) *stratum {
 }
 
 // shareAll cuts fields down to the runs that all methods of ms have, and leaves out those where there is none.
-func shareAll(fields []*field, ms []string) (strata []*stratum) {
-	for _, f := range fields {
-		if st := f.share(ms); len(st.ids) > 0 {
-			strata = append(strata, st)
-		}
-	}
-	return strata
+func shareAll(fields []*field, ms []string) []*stratum {
+	all := each.Of(fields, func(f *field) *stratum { return f.share(ms) })
+	return slices.DeleteFunc(all, func(st *stratum) bool { return len(st.ids) == 0 })
 }
 
 // standard is the name of cm-BO as the library runs it unless told otherwise.

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
 
@@ -148,9 +149,7 @@ func (s *Summary) compare(c *Comparison, fields []*field, methods []string) {
 	if len(strata) == 0 {
 		return
 	}
-	for _, m := range ms {
-		c.Results = append(c.Results, Result{Method: m})
-	}
+	c.Results = each.Of(ms, func(m string) Result { return Result{Method: m} })
 	s.measure(c, strata)
 	at := slices.Index(ms, standard)
 	for e, m := range ms {

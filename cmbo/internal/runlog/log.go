@@ -197,12 +197,9 @@ func (h *Log) use(x []float64, more int) {
 	if i < 0 || h.Proposable(key) == was {
 		return
 	}
-	same := h.Estimates[i].After
-	for _, o := range h.Estimates[:i] {
-		if !o.paused || h.Proposable(points.Key(o.X)) {
-			same++
-		}
-	}
+	same := h.Estimates[i].After + each.Count(h.Estimates[:i], func(o Estimate) bool {
+		return !o.paused || h.Proposable(points.Key(o.X))
+	})
 	maps.DeleteFunc(h.Fitted, func(count int, _ []float64) bool { return count > same })
 	h.changed = len(h.Events)
 }
@@ -264,18 +261,8 @@ func (h *Log) Pending() []int {
 
 // Started counts the points that have been settled: observed by the caller or asked and not cancelled.
 func (h *Log) Started() int {
-	n := 0
-	for _, o := range h.Observations {
-		if o.Trial == 0 {
-			n++
-		}
-	}
-	for _, t := range h.Trials {
-		if t.Status != Cancelled {
-			n++
-		}
-	}
-	return n
+	return each.Count(h.Observations, func(o Observation) bool { return o.Trial == 0 }) +
+		each.Count(h.Trials, func(t Trial) bool { return t.Status != Cancelled })
 }
 
 // Proposable reports whether the point of a key may be proposed: it was not asked or observed, or cancelled since.
