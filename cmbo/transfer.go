@@ -380,14 +380,11 @@ func (m consulted) transfer(all []float64, told []bool) (Transfer, error) {
 	return t, nil
 }
 
-// ranks returns how a mean ranks values, their rank correlation, in the deviations that chance gives it.
+// ranks returns how a mean ranks values: the correlation of their normal scores, 0 if all of one are equal, in the deviations
+// that chance gives it.
 func ranks(mean, y []float64) float64 {
-	return rankCorrelation(y, mean) * math.Sqrt(float64(len(y)-1))
-}
-
-// rankCorrelation returns the correlation of the normal scores of a and b, 0 if all values of one are equal.
-func rankCorrelation(a, b []float64) float64 {
-	return linalg.Dot(ZScore.Apply(Copula.Apply(a)), ZScore.Apply(Copula.Apply(b))) / float64(len(a))
+	n := float64(len(y))
+	return linalg.Dot(ZScore.Apply(Copula.Apply(y)), ZScore.Apply(Copula.Apply(mean))) / n * math.Sqrt(n-1)
 }
 
 // better says which values are at least their median.

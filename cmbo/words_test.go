@@ -170,7 +170,7 @@ func TestRanked(t *testing.T) {
 		require.InDelta(t, 2*sign, got["alike"], 1e-12)
 		require.Positive(t, -sign*got["against chance"])
 	}
-	require.Zero(t, rankCorrelation([]float64{10, 20, 30, 80}, []float64{5, 5, 5, 5}), "one that ranks none")
+	require.Zero(t, ranks([]float64{10, 20, 30, 80}, []float64{5, 5, 5, 5}), "one that ranks none")
 }
 
 // A report of learning says what the tasks have in common, and not that of tasks that nobody asked.

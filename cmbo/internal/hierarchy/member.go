@@ -49,11 +49,6 @@ func (k *member) addTo(w *whitened, p *point, y float64) error {
 	return w.add(row, cmp.Or(p.given, k.noise), y, mean)
 }
 
-func (k *member) reset() {
-	k.chol, k.yt, k.u, k.v = linalg.Cholesky{}, k.yt[:0], k.u[:0], k.v[:0]
-	k.in, k.awaited = inner{}, nil
-}
-
 // grow conditions a member on points; values are taken from centre.
 func (k *member) grow(pts []*point, y []float64, centre float64) error {
 	for i := len(k.yt); i < len(pts); i++ {

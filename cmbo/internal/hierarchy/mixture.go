@@ -163,7 +163,8 @@ func (r *Run) restart() {
 		clear(f.posteriors)
 	}
 	for _, k := range r.all {
-		k.reset()
+		k.chol, k.yt, k.u, k.v = linalg.Cholesky{}, k.yt[:0], k.u[:0], k.v[:0]
+		k.in, k.awaited = inner{}, nil
 	}
 }
 
