@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
@@ -306,10 +307,10 @@ type sums struct {
 }
 
 func (g *grid) newSums(tasks []*carried, workers int, f form) *sums {
-	s := &sums{g: g, tasks: tasks, workers: workers, parts: make([]tally, min(chunks, len(tasks)))}
-	for i := range s.parts {
-		s.parts[i] = tally{form: f, s: linalg.NewSym(g.len(), nil), u: make([]float64, g.len())}
-	}
+	s := &sums{g: g, tasks: tasks, workers: workers}
+	s.parts = each.Below(min(chunks, len(tasks)), func(int) tally {
+		return tally{form: f, s: linalg.NewSym(g.len(), nil), u: make([]float64, g.len())}
+	})
 	s.memory = make([]estep, parallel.Workers(workers, len(s.parts)))
 	return s
 }
@@ -364,11 +365,7 @@ func (g *grid) maximizeDual(m *Moments, s *linalg.Sym, u []float64, n, shrink fl
 //
 // drawn to the base kernel.
 func (g *grid) maximize(m *Moments, s *linalg.Sym, u []float64, n, shrink float64) {
-	size := g.len()
-	delta := make([]float64, size)
-	for i := range delta {
-		delta[i] = u[i] / n
-	}
+	delta := each.Of(u, func(v float64) float64 { return v / n })
 	m.Cov.AddScaled(-1/n, s)
 	for i, d := range delta {
 		m.Mean[i] += d

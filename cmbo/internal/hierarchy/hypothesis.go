@@ -4,6 +4,7 @@ import (
 	"math"
 	"slices"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -64,15 +65,15 @@ func (m *Model) apart(s *Settings) []*hypothesis {
 
 // drawn divides a mass evenly between draws of the past with each of the processes beside that are thought of. With one, no
 // standard deviation vanishes where nothing was asked, however well the past foretold what was.
-func (m *Model) drawn(s *Settings, of past, mass float64) (out []*hypothesis) {
+func (m *Model) drawn(s *Settings, of past, mass float64) []*hypothesis {
 	besides := s.Besides
 	if len(besides) == 0 {
 		besides = []float64{0}
 	}
-	for _, factor := range besides {
-		out = append(out, &hypothesis{m: m, past: of, factor: factor, prior: mass / float64(len(besides)), tail: s.TransferTail})
-	}
-	return out
+	mass /= float64(len(besides))
+	return each.Of(besides, func(factor float64) *hypothesis {
+		return &hypothesis{m: m, past: of, factor: factor, prior: mass, tail: s.TransferTail}
+	})
 }
 
 // specificVariance is the variance of the process that is specific to a target: about that of what the tasks share.

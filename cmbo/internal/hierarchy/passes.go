@@ -9,6 +9,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/exactsum"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -42,17 +43,10 @@ func (p *Pass) Next(t *Tally, shrink float64) (*Pass, float64) {
 	g := p.grid.len()
 	at := Moments{Mean: slices.Clone(p.at.Mean), Cov: linalg.NewSym(g, nil)}
 	at.Cov.Copy(p.at.Cov)
-	u, s := make([]float64, g), linalg.NewSym(g, nil)
-	next := 1
-	for i := range u {
-		u[i] = t.sum.At(next)
-		next++
-	}
+	u, s := each.Below(g, func(i int) float64 { return t.sum.At(1 + i) }), linalg.NewSym(g, nil)
 	for i := range g {
-		row := s.Row(i)
 		for j := range i + 1 {
-			row[j] = t.sum.At(next)
-			next++
+			s.Row(i)[j] = t.sum.At(1 + g + i*(i+1)/2 + j)
 		}
 	}
 	s.Mirror()

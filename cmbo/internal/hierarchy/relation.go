@@ -9,6 +9,7 @@ import (
 	"sync"
 
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -159,11 +160,7 @@ func (m *Model) relate(ctx context.Context, workers int) (shape, level *Likeness
 // gather returns the deviations and descriptors of the tasks that have any, or of a sample of them.
 func (m *Model) gather(ctx context.Context, workers int) (r *Likeness, tasks []Task, err error) {
 	r = &Likeness{of: make(map[string]*descriptor)}
-	for _, t := range m.tasks {
-		if len(t.Context) > 0 {
-			tasks = append(tasks, t)
-		}
-	}
+	tasks = slices.DeleteFunc(slices.Clone(m.tasks), func(t Task) bool { return len(t.Context) == 0 })
 	tasks = sample(tasks, relationTasks, m.settings.Seed, "relation")
 	means, err := m.posteriorMeans(ctx, tasks, workers)
 	if err != nil {
@@ -206,10 +203,8 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 		return nil
 	}
 	base := linalg.NewSym(n, slices.Repeat([]float64{1}, n*n))
-	without := make([]float64, n) // by the population's mean
-	for i := range without {
-		without[i] = math.Log1p(squares.At(i, i) / scale)
-	}
+	// By the population's mean.
+	without := each.Below(n, func(i int) float64 { return math.Log1p(squares.At(i, i) / scale) })
 	best, names := without, slices.Sorted(maps.Keys(r.of))
 	for range names {
 		var next *linalg.Sym
@@ -254,13 +249,8 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 
 // surely reports whether gains of tasks are more than chance on average.
 func surely(gain []float64) bool {
-	var mean, square float64
-	n := float64(len(gain))
-	for _, v := range gain {
-		mean += v / n
-		square += v * v / n
-	}
-	return mean > relationErrors*math.Sqrt(max(square-mean*mean, 0)/(n-1))
+	mean, variance := stat.MeanVariance(gain)
+	return mean > relationErrors*math.Sqrt(variance/float64(len(gain)-1))
 }
 
 // gram returns a matrix of similarities times that of a descriptor.
@@ -287,19 +277,17 @@ func mixed(k *linalg.Sym, rho float64) *linalg.Sym {
 // leftOut returns the scores of the tasks when each is left out, of the deviations' inner
 // products: +Inf where they cannot be computed.
 func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym, scale float64) []float64 {
-	scores := make([]float64, k.Dim())
 	var chol linalg.Cholesky
 	if _, err := chol.FactorizeJitter(mixed(k, rho), gaussian.MaxJitter); err != nil {
-		return append(scores, math.Inf(1))
+		return []float64{math.Inf(1)}
 	}
 	var inverse, both linalg.Sym
 	chol.InverseTo(&inverse)
 	dense := inverse.Dense()
 	both.Congruence(&dense, squares)
-	for i := range scores {
-		scores[i] = math.Log1p(both.At(i, i) / (inverse.At(i, i) * inverse.At(i, i)) / scale)
-	}
-	return scores
+	return each.Below(k.Dim(), func(i int) float64 {
+		return math.Log1p(both.At(i, i) / (inverse.At(i, i) * inverse.At(i, i)) / scale)
+	})
 }
 
 // moved is the population as the descriptors of a new task have it: its mean on the grid, and
@@ -388,12 +376,8 @@ func (m *Model) At(ctx context.Context, task map[string]any, workers int) (*Mode
 // CheckContext reports descriptors of a new task that the tasks do not have, or have of another kind.
 func (m *Model) CheckContext(task map[string]any) error {
 	known := make(map[string]any) // the first value of each descriptor
-	for _, t := range m.tasks {
-		for name, v := range t.Context {
-			if _, there := known[name]; !there {
-				known[name] = v
-			}
-		}
+	for _, t := range slices.Backward(m.tasks) {
+		maps.Copy(known, t.Context)
 	}
 	for _, name := range slices.Sorted(maps.Keys(task)) {
 		first, there := known[name]
