@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 )
 
 // A draft is an optimiser with its own copy of the log. An Ask adds its events to the copy, while
@@ -55,6 +56,18 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 		o.forget()
 	}
 	return out, err
+}
+
+// withFitted is withModel once the model has learned the data of the log as it stands, without the pending points.
+func withFitted[T any](ctx context.Context, o *Optimizer, do func(*draft, Data, *scaling.Values) (T, error)) (T, error) {
+	return withModel(ctx, o, func() (out T, err error) {
+		present := o.draft()
+		d, scale := present.data(false)
+		if err := o.fit(ctx, d); err != nil {
+			return out, err
+		}
+		return do(present, d, &scale)
+	})
 }
 
 // forget has all models but that of the objective made anew when they are needed.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -37,11 +38,7 @@ func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 		return nil, err
 	}
 	a, b := o.space.Pairs(importancePoints, rng.Stream(o.config.seed, "importance"))
-	return withModel(ctx, o, func() ([]Importance, error) {
-		d, _ := o.draft().data(false)
-		if err := o.fit(ctx, d); err != nil {
-			return nil, err
-		}
+	return withFitted(ctx, o, func(*draft, Data, *scaling.Values) ([]Importance, error) {
 		first, total, err := shares(a, b, func(rows [][]float64) ([]float64, error) {
 			mean, _, err := o.model.predict(ctx, o.space.EncodeAll(rows))
 			return mean, err

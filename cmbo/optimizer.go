@@ -443,12 +443,8 @@ func (o *Optimizer) predict(ctx context.Context, x []float64) (belief, error) {
 	if err != nil {
 		return belief{}, err
 	}
-	return withModel(ctx, o, func() (belief, error) {
-		d, scale := o.draft().data(false)
-		if err := o.fit(ctx, d); err != nil {
-			return belief{}, err
-		}
-		return o.model.predictOne(ctx, &o.config, &scale, u)
+	return withFitted(ctx, o, func(_ *draft, _ Data, scale *scaling.Values) (belief, error) {
+		return o.model.predictOne(ctx, &o.config, scale, u)
 	})
 }
 
@@ -460,11 +456,7 @@ func (o *Optimizer) Weights(ctx context.Context) ([]float64, error) {
 	if err := o.made(); err != nil || !o.weighs {
 		return nil, err
 	}
-	return withModel(ctx, o, func() ([]float64, error) {
-		d, _ := o.draft().data(false)
-		if err := o.fit(ctx, d); err != nil {
-			return nil, err
-		}
+	return withFitted(ctx, o, func(*draft, Data, *scaling.Values) ([]float64, error) {
 		return slices.Clone(as[Weigher](o.model).Weights()), nil
 	})
 }

@@ -268,12 +268,7 @@ func (t Transfer) verdictWords() string {
 // is uncertain. Open and failed trials do not count. It takes the time of [Optimizer.Predict], and
 // fails with [ErrNumerical] if the model cannot be conditioned on the data, or with ctx.Err().
 func (o *Optimizer) Transfer(ctx context.Context) (Transfer, error) {
-	return withModel(ctx, o, func() (Transfer, error) {
-		present := o.draft()
-		d, _ := present.data(false)
-		if err := o.fit(ctx, d); err != nil {
-			return Transfer{}, err
-		}
+	return withFitted(ctx, o, func(present *draft, d Data, _ *scaling.Values) (Transfer, error) {
 		return present.transfer(ctx, d)
 	})
 }
