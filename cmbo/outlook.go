@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -131,10 +132,7 @@ func (o *draft) outlook(ctx context.Context) (u Outlook, err error) {
 	if err != nil && !errors.Is(err, ErrNoCandidates) && !errors.Is(err, ErrBudget) {
 		return u, err
 	}
-	open := proposable{x: o.h.EncodedPending()}
-	for i := range o.h.Pending() {
-		open.free = append(open.free, i)
-	}
+	open := proposable{x: o.h.EncodedPending(), free: each.Below(len(o.h.Pending()), func(i int) int { return i })}
 	if len(next.free)+len(open.free) == 0 { // nothing more can be gained
 		if best >= 0 {
 			u.Next, u.Expected, u.Most = 0, 0, 0

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/history"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // hpobSplits are HPO-B's own division of the tasks, a file of its directory each.
@@ -80,10 +81,7 @@ func Spaces(path string) ([]string, error) {
 	}
 	files := []string{path}
 	if info.IsDir() {
-		files = nil
-		for _, split := range hpobSplits {
-			files = append(files, filepath.Join(path, hpobFile(split)))
-		}
+		files = each.Of(hpobSplits, func(split string) string { return filepath.Join(path, hpobFile(split)) })
 	}
 	var all []string
 	for _, name := range files {
@@ -120,9 +118,9 @@ func ReadTable(r io.Reader, space string) (*Table, error) {
 		return nil, err
 	}
 	t := &Table{Space: got.Name, Dim: got.Space.Dim(), Duplicates: got.Repeated}
-	for i, task := range got.Tasks {
-		t.Tasks = append(t.Tasks, TableTask{ID: task.ID, X: task.X, Y: task.Y, kept: got.Kept[i]})
-	}
+	t.Tasks = each.Below(len(got.Tasks), func(i int) TableTask {
+		return TableTask{ID: got.Tasks[i].ID, X: got.Tasks[i].X, Y: got.Tasks[i].Y, kept: got.Kept[i]}
+	})
 	return t, nil
 }
 

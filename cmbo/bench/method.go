@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A Method is a way to tune that an [Experiment] compares with others.
@@ -49,10 +50,7 @@ type Tuner func(ctx context.Context, target *cmbo.Space, seed uint64, opts ...cm
 // Methods returns all methods known here: those of package baseline, the seven variants of cm-BO named by the paper,
 // "cm-BO", what [cmbo.Learn] and [cmbo.New] do without options, and "no-past", what New does without a prior.
 func Methods() []Method {
-	var ms []Method
-	for _, m := range baseline.Methods() {
-		ms = append(ms, fromBaseline(m, false))
-	}
+	ms := each.Of(baseline.Methods(), func(m baseline.Method) Method { return fromBaseline(m, false) })
 	for _, v := range paper.Variants() {
 		clusters := v.Grouping == paper.Clustered
 		ms = append(ms, Method{Name: v.String(), Transfers: true, Clusters: clusters, Learn: variant(v)})
@@ -116,18 +114,12 @@ func fromBaseline(m baseline.Method, shared bool) Method {
 		in := inUnit{scale: 1}
 		tasks := slices.Clone(l.Tasks)
 		if shared {
-			var all []float64
-			for _, t := range tasks {
-				all = append(all, t.Y...)
-			}
-			of := scaling.Fit(scaling.ZScore, all)
+			all := each.Of(tasks, func(t cmbo.Task) []float64 { return t.Y })
+			of := scaling.Fit(scaling.ZScore, slices.Concat(all...))
 			in = inUnit{shift: of.Shift, scale: of.Scale}
 		}
 		for i := range tasks {
-			tasks[i].Y = slices.Clone(tasks[i].Y)
-			for k, y := range tasks[i].Y {
-				tasks[i].Y[k] = in.of(y)
-			}
+			tasks[i].Y = each.Of(tasks[i].Y, in.of)
 		}
 		model, err := m.Learn(ctx, l.Space, tasks, baseline.WithSeed(l.Seed), baseline.WithParallelism(1), baseline.WithYPolicy(policy))
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // Stored is the JSON form of an event.
@@ -124,13 +125,12 @@ func (e Event) Export() Stored {
 	case EventFitted:
 		out.Count = &e.Count
 	}
-	for _, d := range e.State {
-		p := &d
+	out.State = each.Of(e.State, func(d float64) *float64 {
 		if math.IsInf(d, 1) {
-			p = nil
+			return nil
 		}
-		out.State = append(out.State, p)
-	}
+		return &d
+	})
 	return out
 }
 
@@ -217,8 +217,6 @@ func (h *Log) restoreAsked(e *Event, s Stored, c Checks) error {
 		return fmt.Errorf("trial %d is not candidate %d", e.Trial, e.Index)
 	}
 	inf := math.Inf(1)
-	for _, d := range s.State {
-		e.State = append(e.State, *cmp.Or(d, &inf))
-	}
+	e.State = each.Of(s.State, func(d *float64) float64 { return *cmp.Or(d, &inf) })
 	return c.CheckState(e.State)
 }

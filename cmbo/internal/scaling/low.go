@@ -4,6 +4,8 @@ import (
 	"cmp"
 	"math"
 	"slices"
+
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // The width of a task is the way from its median to its best value, or, where half of the values are the best one, from its
@@ -62,11 +64,7 @@ func RaiseBelow(y []float64, best, width float64) []float64 {
 	if !(slices.Min(y) < limit) {
 		return y
 	}
-	out := slices.Clone(y)
-	for i := range out {
-		out[i] = max(out[i], limit)
-	}
-	return out
+	return each.Of(y, func(v float64) float64 { return max(v, limit) })
 }
 
 // RaisePenalties is RaiseLow of values of which the worst are penalties unlike any loss: several that are next to equal, or
