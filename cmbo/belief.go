@@ -12,9 +12,9 @@ import (
 // to lie below Low, every second one below Median, and one in twenty above High.
 type Quantiles struct{ Low, Median, High float64 }
 
-// String is such as "12.4 (90 % in 9.1 to 17)".
+// String is such as "12.43 (90 % in 9.107 to 17.02)": as many digits of all three, of which none then passes another.
 func (q Quantiles) String() string {
-	return fmt.Sprintf("%.4g (90 %% in %.3g to %.3g)", q.Median, q.Low, q.High)
+	return fmt.Sprintf("%.4g (90 %% in %.4g to %.4g)", q.Median, q.Low, q.High)
 }
 
 // A belief is what a model expects of a value: a normal distribution of the value, or of its

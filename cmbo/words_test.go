@@ -383,6 +383,12 @@ func TestExplanationInWords(t *testing.T) {
 	}
 }
 
+// TestQuantilesInWords: rounded, the ends of an interval do not pass its median, however near they lie to it.
+func TestQuantilesInWords(t *testing.T) {
+	require.Equal(t, "0.1076 (90 % in 0.1075 to 0.1076)", Quantiles{Low: 0.10753, Median: 0.10755252, High: 0.10757}.String())
+	require.Equal(t, "12.43 (90 % in 9.107 to 17.02)", Quantiles{Low: 9.107, Median: 12.43, High: 17.02}.String())
+}
+
 // TestNoiseInWords: much noise is told whether or not it was asked what tasks have in common.
 func TestNoiseInWords(t *testing.T) {
 	require.Equal(t, "what the tasks have in common was not estimated", LearnReport{Noise: 0.5}.String())
