@@ -1,6 +1,7 @@
 package cmbo
 
 import (
+	"cmp"
 	"context"
 	"slices"
 
@@ -41,7 +42,7 @@ func (o *Optimizer) Importance(ctx context.Context) ([]Importance, error) {
 	return withFitted(ctx, o, func(*draft, Data, *scaling.Values) ([]Importance, error) {
 		first, total, err := shares(a, b, func(rows [][]float64) ([]float64, error) {
 			mean, _, err := o.model.predict(ctx, o.space.EncodeAll(rows))
-			return mean, err
+			return mean, cmp.Or(err, ctx.Err()) // a model may not look at ctx while it computes
 		})
 		if err != nil {
 			return nil, err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/testutil"
+	"github.com/gocmbo/cmbo/linalg"
 )
 
 // TestImportanceShares: the shares of Ishigami's function, which are known.
@@ -72,6 +73,36 @@ func TestImportanceOfNothing(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, []Importance{{Param: "x"}, {Param: "y"}}, got, level)
 	}
+}
+
+// An ending is a surrogate during whose first prediction the context ends, at which it does not look.
+type ending struct {
+	Surrogate
+	end         func()
+	predictions *int
+}
+
+func (ending) Fit(context.Context, Data) error { return nil }
+func (e ending) Predict(_ context.Context, mean, _ []float64, x *linalg.Dense) error {
+	e.end()
+	*e.predictions++
+	for i := range mean {
+		mean[i] = x.At(i, 0)
+	}
+	return nil
+}
+
+// TestImportanceEndsWithItsContext: with many parameters predictions take most of the time.
+func TestImportanceEndsWithItsContext(t *testing.T) {
+	ctx, end := context.WithCancel(context.Background())
+	space, err := UnitCube(30)
+	require.NoError(t, err)
+	var predictions int
+	o, err := New(space, WithSurrogate(ending{end: end, predictions: &predictions}))
+	require.NoError(t, err)
+	_, err = o.Importance(ctx)
+	require.ErrorIs(t, err, context.Canceled)
+	require.Equal(t, 1, predictions)
 }
 
 // TestImportanceByHand: two points of a line, whose one parameter explains all and no more; the variance is that of
