@@ -340,7 +340,7 @@ func (o *draft) afford() error {
 		spent = remaining < 1
 	}
 	if err == nil && spent {
-		err = fmt.Errorf("%w: %s of %s", ErrBudget, short(o.config.budget-remaining), short(o.config.budget))
+		err = fmt.Errorf("%w: %s of %s are spent", ErrBudget, short(o.config.budget-remaining), short(o.config.budget))
 	}
 	return err
 }

@@ -332,7 +332,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, 7.5, spent(o))
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, ErrBudget)
-	require.ErrorContains(t, err, "2.5 of 10 are left without the costs of 2 open trials", "which are expected to cost as much")
+	require.ErrorContains(t, err, "the budget pays for no more: 2.5 of 10 are left without the costs of 2 open trials", "which are expected to cost as much")
 	require.NoError(t, o.Tell(ts[4].ID, 2, Outputs{"seconds": 2.5}))
 	assert.Equal(t, 10.0, spent(o))
 	again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
@@ -340,7 +340,7 @@ func TestBudget(t *testing.T) {
 	for _, o := range []*Optimizer{o, again} {
 		_, err = o.Ask(ctx)
 		assert.ErrorIs(t, err, ErrBudget)
-		assert.ErrorContains(t, err, "10 of 10")
+		assert.ErrorContains(t, err, "the budget pays for no more: 10 of 10 are spent")
 		assert.Len(t, o.Open(), 1)
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
@@ -350,6 +350,15 @@ func TestBudget(t *testing.T) {
 	require.NoError(t, o.Tell(ts[5].ID, 2, Outputs{"seconds": 8}), "what is under way may end")
 	_, err = o.Ask(ctx)
 	assert.ErrorContains(t, err, "19.375 of 10", "with the mean for the third")
+
+	// Of less than any evaluation costs nothing is spent, and no candidate was asked whether it holds a limit.
+	o, err = New(s, WithOutput("seconds", AtMost(5)), WithCost(func([]float64) float64 { return 2 }), WithBudget(1))
+	require.NoError(t, err)
+	_, err = o.Ask(ctx)
+	require.EqualError(t, err, "cmbo: the budget pays for no more: 1 of 1 are left, and every candidate is likely to cost more")
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	require.Equal(t, "no value holds the limits yet, and no candidate may be proposed; 0 of the budget of 1 is spent", u.String())
 
 	// In evaluations.
 	o, err = New(s, WithBudget(4))

@@ -42,7 +42,7 @@ var (
 	// ErrLearners: learners that cannot be merged, being of other spaces, options, passes or tasks before this pass.
 	ErrLearners = errors.New("cmbo: learners do not fit")
 	// ErrBudget: what is left of the run's budget pays for no evaluation more: see [WithBudget].
-	ErrBudget = errors.New("cmbo: the budget is spent")
+	ErrBudget = errors.New("cmbo: the budget pays for no more")
 	// ErrNoCandidates: every point that could be proposed has been proposed or observed:
 	// all of a finite or small discrete space, or all that were drawn from a larger one.
 	ErrNoCandidates = errors.New("cmbo: no candidates left")

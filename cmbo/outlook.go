@@ -77,6 +77,9 @@ func (u Outlook) String() string {
 
 // words says what evaluations may bring.
 func (u Outlook) words() string {
+	if math.IsNaN(u.Gained) && u.Feasible == 0 && len(u.Holds) == 0 { // candidates would have said something of an output
+		return "no value holds the limits yet, and no candidate may be proposed"
+	}
 	if math.IsNaN(u.Gained) && u.Feasible < 1 { // a value that holds the limits may still have no scale
 		return fmt.Sprintf("no value holds the limits yet; the likeliest to hold them does so with a probability of %.2f", u.Feasible)
 	}

@@ -28,6 +28,9 @@ func TestOutlookInWords(t *testing.T) {
 	}{
 		{known, gain},
 		{Outlook{Expected: nan, Gained: nan, Feasible: 0.25, Left: inf}, "no value holds the limits yet; the likeliest to hold them does so with a probability of 0.25"},
+		{Outlook{Expected: nan, Gained: nan, Left: inf}, "no value holds the limits yet, and no candidate may be proposed"},
+		{Outlook{Expected: nan, Gained: nan, Holds: map[string]float64{"seconds": 0}, Left: inf},
+			"no value holds the limits yet; the likeliest to hold them does so with a probability of 0.00; seconds holds its limits with a probability of at most 0.00"},
 		{Outlook{Expected: nan, Feasible: 0.25, Left: inf}, "what more evaluations would bring is not known yet"},
 		{Outlook{Expected: nan, Gained: nan, Feasible: 1, Left: inf}, "what more evaluations would bring is not known yet"},
 		{with(known, func(u *Outlook) { u.Next, u.Most = 0.5, 1 }), "the next evaluation is expected to gain 1, of which its latest forecasts bear out 0.5, and none is likely to gain more; 3 was gained since the first"},
