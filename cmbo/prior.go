@@ -108,10 +108,10 @@ func (r LearnReport) String() string {
 		words += fmt.Sprintf("; %.0f %%%s follow no parameter: noise, or values beside the wrong points", 100*r.Noise, of)
 	}
 	if r.Smooth {
-		words += "; smooth functions, by their likelihood"
+		words += "; learned from as smooth functions"
 	}
 	if r.Logarithms {
-		words += "; logarithms of the values, by theirs"
+		words += "; logarithms of the values, by their likelihood"
 	}
 	return words
 }

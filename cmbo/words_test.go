@@ -179,8 +179,10 @@ func TestRanked(t *testing.T) {
 // A report of learning says what the tasks have in common, and not that of tasks that nobody asked.
 func TestLearnReportInWords(t *testing.T) {
 	require.Equal(t, "in common to all tasks: 62 % of the variance of their values", LearnReport{Common: 0.62, Shrinkage: 0.48}.String())
-	require.Equal(t, "in common to all tasks: 62 % of the variance of their values; smooth functions, by their likelihood",
-		LearnReport{Common: 0.62, Smooth: true}.String())
+	require.Equal(t, "in common to all tasks: 62 % of the variance of their values; learned from as smooth functions",
+		LearnReport{Common: 0.62, Smooth: true}.String(), "whoever chose the kernel")
+	require.Equal(t, "in common to all tasks: 62 % of the variance of their values; logarithms of the values, by their likelihood",
+		LearnReport{Common: 0.62, Logarithms: true}.String())
 	require.Equal(t, "what the tasks have in common was not estimated", LearnReport{}.String())
 	require.Equal(t, "no descriptor is shown to be of use", Relation{}.String())
 }
