@@ -287,8 +287,9 @@ func TestOutputUnits(t *testing.T) {
 	assert.InDelta(t, s.TransferTail, got.TransferTail+got.OtherUnits, 1e-15)
 	assert.Less(t, got.Reversed, s.Reversed)
 	never := s
-	never.Reversed = 0
+	never.Reversed, never.TransferTail = 0, 0
 	assert.Zero(t, outputRunSettings(never).Reversed, "as an ablation has it")
+	assert.Zero(t, outputRunSettings(never).TransferTail, "of which no logarithm is a number below 0")
 	assert.Less(t, got.Reversed*(1-got.ReversedTail), s.Reversed*(1-s.ReversedTail)/2, "offsets times −1")
 	got.Whole, got.OtherUnits, got.TransferTail = s.Whole, s.OtherUnits, s.TransferTail
 	got.Reversed, got.ReversedTail = s.Reversed, s.ReversedTail

@@ -110,7 +110,7 @@ func outputRunSettings(s hierarchy.Settings) hierarchy.Settings {
 	// A limit is given in the output's own unit and sign, so that others than the past's are less likely
 	// than the objective's: another unit, which is a part of the tail, and offsets times −1.
 	s.OtherUnits /= 4
-	s.TransferTail -= s.OtherUnits
+	s.TransferTail = max(s.TransferTail-s.OtherUnits, 0)
 	s.Reversed, s.ReversedTail = s.Reversed/1.5, s.NoTransferTail
 	return s
 }

@@ -62,7 +62,7 @@ func reshaped(k kernel.Kernel, shape func(lengths ...float64) kernel.Stationary)
 
 // Ablate makes the named changes: one of Ablations each, or a field that holds a number, or several, and what it is to
 // hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a name that there is none of, with those that
-// there are, at a number that is negative or infinite or a count below 1, and at bounds of a logarithm that are none.
+// there are, at a number that is negative or infinite, a count below 1 or a share above 1, and at bounds of a logarithm that are none.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
 		if field, value, ok := strings.Cut(name, "="); ok {
@@ -77,6 +77,19 @@ func (s *Settings) Ablate(names ...string) error {
 			return fmt.Errorf("there is no ablation %q; there are %s, and fields of the settings, as in Shrink=0.2", name, strings.Join(known, ", "))
 		}
 		Ablations[i].change(s)
+	}
+	for _, of := range []struct {
+		name          string
+		share, beside float64
+	}{
+		{"Shrink", s.Shrink, 0}, {"Shares", slices.Max(s.Shares), 0},
+		{"NoTransferMass", s.NoTransferMass, 0}, {"SuccessNoTransfer", s.SuccessNoTransfer, 0},
+		{"Moved", s.Moved, 0}, {"Reversed", s.Reversed, 0}, {"TransferTail", s.TransferTail, s.OtherUnits},
+		{"NoTransferTail", s.NoTransferTail, s.OtherUnits}, {"ReversedTail", s.ReversedTail, s.OtherUnits},
+	} {
+		if of.share+of.beside > 1 {
+			return fmt.Errorf("%s is a share, and %g is more than %g", of.name, of.share, 1-of.beside)
+		}
 	}
 	return nil
 }

@@ -51,3 +51,19 @@ func TestAblateField(t *testing.T) {
 	assert.Equal(t, want.Steps, s.Steps)
 	require.NoError(t, s.Ablate("NoiseRange=0.1:0.1"))
 }
+
+// A share of more than all, beside that of other units where it is one of offsets, is refused, and all that is left is none.
+func TestAblateShares(t *testing.T) {
+	for change, most := range map[string]string{
+		"Shrink=1.5": "1", "Shares=0.5:1.5": "1", "NoTransferMass=2": "1", "SuccessNoTransfer=2": "1", "Moved=1.1": "1", "Reversed=2": "1",
+		"TransferTail=0.95": "0.92", "NoTransferTail=1": "0.92", "ReversedTail=1": "0.92", "OtherUnits=0.3": "0.7",
+	} {
+		s := DefaultSettings(2)
+		assert.ErrorContains(t, s.Ablate(change), "is more than "+most, change)
+	}
+	s := DefaultSettings(2)
+	require.NoError(t, s.Ablate("Shrink=1", "Shares=1", "NoTransferMass=1", "SuccessNoTransfer=1", "Moved=1", "Reversed=1"))
+	s = DefaultSettings(2)
+	require.NoError(t, s.Ablate("OtherUnits=0.5", "TransferTail=0.5", "NoTransferTail=0.25", "ReversedTail=0"))
+	assert.ErrorContains(t, s.Ablate("NoTransferTail=0.75"), "NoTransferTail is a share, and 0.75 is more than 0.5")
+}
