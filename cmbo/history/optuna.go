@@ -124,7 +124,11 @@ func (o Optuna) Read(r io.Reader) (*OptunaResult, error) {
 			return nil, err
 		}
 	}
-	done, err := out.finish("trials to be read", nil)
+	rows := "trials to be read"
+	if torn {
+		rows += " before a last line that is not whole"
+	}
+	done, err := out.finish(rows, nil)
 	if err != nil {
 		return nil, err
 	}
