@@ -2,7 +2,9 @@ package space
 
 import (
 	"encoding/json"
+	"errors"
 	"math"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -53,9 +55,20 @@ func TestTaskJSON(t *testing.T) {
 		`{"id": "t", "failed": [[1], null]}`:                                                      `task "t": row 1: "failed" is null`,
 		`{"id": "t", "faild": [[1]]}`:                                                             `task "t": json: unknown field "faild"`,
 		`{"id": "t", "x": 1}`:                                                                     "cannot unmarshal",
+		`{"id": "t", "params": [{"name": "a"}]}`:                                                  `parameter "a"`,
 	} {
 		got := Task{ID: "s", Y: []float64{7}, Failed: [][]float64{{8}}}
-		assert.ErrorContains(t, json.Unmarshal([]byte(text), &got), want)
+		err := json.Unmarshal([]byte(text), &got)
+		assert.ErrorContains(t, err, want)
+		for _, kind := range []error{ErrValue, ErrSpace, ErrTask} { // one of them
+			is := kind == ErrTask
+			if strings.HasSuffix(want, "null") {
+				is = kind == ErrValue
+			} else if strings.Contains(want, "parameter") {
+				is = kind == ErrSpace
+			}
+			assert.Equal(t, is, errors.Is(err, kind), "%v: %v", kind, err)
+		}
 		assert.Equal(t, Task{ID: "s", Y: []float64{7}, Failed: [][]float64{{8}}}, got, "nothing is lost")
 	}
 	known := Task{ID: "s", X: [][]float64{{1}}, Y: []float64{7}, Curves: []Curve{{Steps: []int{1}, Values: []float64{7}}}}

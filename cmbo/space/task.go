@@ -56,9 +56,9 @@ type Curve struct {
 	Stopped bool `json:"stopped,omitempty"`
 }
 
-// UnmarshalJSON fails for a key that a task does not have, and with [ErrValue] where a number
-// of x, y or failed is null, which encoding/json takes for 0. Then, and in what has no key, t
-// stays as it is. A struct that embeds a task needs a method of its own.
+// UnmarshalJSON fails with [ErrTask] for a key that a task does not have and a value of another type, with [ErrValue] where a
+// number of x, y or failed is null, which encoding/json takes for 0, and with [ErrSpace] for params that are none. Then, and
+// in what has no key, t stays as it is. A struct that embeds a task needs a method of its own.
 func (t *Task) UnmarshalJSON(b []byte) error {
 	type plain Task
 	to := plain(*t)
@@ -80,8 +80,11 @@ func (t *Task) UnmarshalJSON(b []byte) error {
 			anew("context", n.Context, &to.Context), anew("params", n.Params, &to.Params),
 		)
 	}
-	if err != nil {
-		return InTask(err, to.ID)
+	if err = InTask(err, to.ID); err != nil {
+		if !errors.As(err, new(*DataError)) && !errors.Is(err, ErrSpace) {
+			err = fmt.Errorf("%w: %w", ErrTask, err)
+		}
+		return err
 	}
 	*t = Task(to)
 	return nil
