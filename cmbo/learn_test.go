@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/gocmbo/cmbo/cmbo"
@@ -24,6 +25,10 @@ func TestLearnReport(t *testing.T) {
 	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 	require.Equal(t, 12/(12+float64(len(tasks))), r.Shrinkage)
 	require.Greater(t, r.Common, 0.0)
+	require.Contains(t, r.String(), "in common to all tasks: ")
+	r = learn(t, space, tasks[:1], cmbo.WithIndexPoints(40)).Report()
+	require.InDelta(t, 0.54*(1-r.Noise), r.Common, 0.005)
+	require.Equal(t, "one task does not show what tasks have in common", strings.TrimSuffix(r.String(), "; learned from as smooth functions"))
 	// One function, of variance 1/2 as its points are uniform, and as much noise or none.
 	for _, c := range []struct{ noise, common float64 }{{0, 1}, {0.5, 0.5}} {
 		draw := rng.Stream(28, t.Name())

@@ -96,12 +96,16 @@ type LearnReport struct {
 	// 0, or all below, without curves, and logarithms have the larger log-likelihood of normal distributions, one a task, by
 	// more than .6 nats a value, and no tail towards good ones.
 	Logarithms bool
+
+	alone bool // of one task
 }
 
 // String says it in words.
 func (r LearnReport) String() string {
 	words, of := "what the tasks have in common was not estimated", " of the variance of their values"
-	if r.Common > 0 {
+	if r.alone {
+		words = "one task does not show what tasks have in common"
+	} else if r.Common > 0 {
 		words, of = fmt.Sprintf("in common to all tasks: %.0f %%%s", 100*r.Common, of), ""
 	}
 	if r.Noise > 0.5 {
@@ -135,7 +139,8 @@ func (p *Prior) Report() LearnReport {
 		noise := m.NoiseShare()
 		k, _ := kernel.Describe(m.Base().Kernel) // a foreign one is not smooth
 		smooth := len(k.Kernels) == 1 && k.Kernels[0].Name == "Matern52"
-		return LearnReport{Common: common * (1 - noise), Noise: noise, Shrinkage: shrinkage, Smooth: smooth, Logarithms: p.config.logUnit != 0}
+		return LearnReport{Common: common * (1 - noise), Noise: noise, Shrinkage: shrinkage, Smooth: smooth,
+			Logarithms: p.config.logUnit != 0, alone: m.Total() == 1}
 	})
 }
 
