@@ -54,6 +54,9 @@ func parse(args []string, stderr io.Writer) (*options, error) {
 	if flags.NArg() > 0 {
 		return nil, fmt.Errorf("unexpected argument %q; -help lists the flags", flags.Arg(0))
 	}
+	if _, err := os.Stat(filepath.Dir(o.out)); err != nil { // before a minute of work is done for nothing
+		return nil, fmt.Errorf("-out %s: %w", o.out, err)
+	}
 	return o, nil
 }
 

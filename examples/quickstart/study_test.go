@@ -80,7 +80,7 @@ func TestFlags(t *testing.T) {
 	if want := (options{seed: 7, tasks: len(newRecipes), repeats: 5, budget: 20, quiet: true, recorded: 40, pool: 500}); *o != want {
 		t.Errorf("options %+v, want %+v", *o, want)
 	}
-	for _, bad := range []string{"-seed x", "stray", "-unknown"} {
+	for _, bad := range []string{"-seed x", "stray", "-unknown", "-out nowhere/report.html"} {
 		if _, err := parse(strings.Fields(bad), io.Discard); err == nil {
 			t.Errorf("%q is accepted", bad)
 		}
