@@ -167,6 +167,21 @@ func TestOwnNoise(t *testing.T) {
 	require.Len(t, alone(s, math.NaN()), 1)
 }
 
+// It does so where a third of what the past shows is noise, and where that is more than the other half would have.
+func TestOwnNoiseFromAThird(t *testing.T) {
+	for _, tt := range []struct {
+		noise, own float64 // variances, the noise in that of the base process
+		want       int
+	}{{0.48, 0.001, 1}, {0.52, 0.001, 2}, {0.52, 0.52, 1}, {0.52, 0.51, 2}, {0.52, 0, 1}} {
+		base, s := fixedBase(2), DefaultSettings(2)
+		variance := base.Kernel.Eval([]float64{0, 0}, []float64{0, 0})
+		base.NoiseVariance, s.OwnNoise = tt.noise*variance, tt.own*variance
+		m := new(Model)
+		m.set(newGrid(base, uniform(rng.Stream(1, t.Name()), 3, 2), 3), Moments{})
+		assert.Len(t, m.apart(&s), tt.want, "%v", tt)
+	}
+}
+
 // String names a hypothesis in failures.
 func (h *hypothesis) String() string {
 	return fmt.Sprintf("mass %g, transfers: %t", h.prior, h.transfers())

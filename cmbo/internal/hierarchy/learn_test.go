@@ -488,3 +488,35 @@ func TestNoiseOrRoughness(t *testing.T) {
 		}
 	}
 }
+
+// TestRoughnessFromHalf: of tasks that have a smooth function in common, and as much point by point, the latter is asked for
+// where half of what a task shows is noise.
+func TestRoughnessFromHalf(t *testing.T) {
+	const rows, dim, values = 60, 2, 40
+	for smooth, changed := range map[float64]bool{0.8: true, 0.9: false} {
+		r := rng.Stream(5, t.Name())
+		list, tasks := uniform(r, rows, dim), make([]Task, 6)
+		common := make([]float64, rows)
+		for i := range common {
+			common[i] = r.NormFloat64()
+		}
+		for i := range tasks {
+			x, y := linalg.NewDense(values, dim, nil), make([]float64, values)
+			for j, row := range r.Perm(rows)[:values] {
+				copy(x.Row(j), list.Row(row))
+				y[j] = common[row] + 0.3*r.NormFloat64() + smooth*math.Sqrt2*math.Sin(2*math.Pi*x.At(j, 0))
+			}
+			tasks[i] = scaled(fmt.Sprint(i), x, y)
+		}
+		s := DefaultSettings(dim)
+		base, _, err := fitBase(t.Context(), tasks, &s)
+		require.NoError(t, err)
+		var alone Model
+		alone.set(newGrid(*base, list, s.Neighbours), Moments{})
+		require.Equal(t, changed, alone.NoiseShare() >= 0.5)
+		require.InDelta(t, 0.5, alone.NoiseShare(), 0.06)
+		m, err := Learn(t.Context(), tasks, list, s)
+		require.NoError(t, err)
+		require.Equal(t, changed, base.NoiseVariance != m.Base().NoiseVariance)
+	}
+}
