@@ -578,3 +578,49 @@ func TestSurelyHolding(t *testing.T) {
 		require.Equal(t, c.uncertain, most < 0.9, c.name)
 	}
 }
+
+// splitting is a model of noisy values that lie far below 0 at the first point of the cube, and far above elsewhere.
+type splitting struct {
+	normal
+	noise float64
+}
+
+func (s splitting) NoiseVariance() float64 { return s.noise }
+func (s splitting) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) error {
+	for i := range mean {
+		if mean[i], sd[i] = 100, 1; x.At(i, 0) == 0 {
+			mean[i] = -100
+		}
+	}
+	return nil
+}
+
+// TestWhichOutputsAreNoisy: an output is held without its noise that has more than next to none, which takes five values of the
+// run's own to show, and none where past tasks do.
+func TestWhichOutputsAreNoisy(t *testing.T) {
+	space, err := UnitCube(1)
+	require.NoError(t, err)
+	for _, c := range []struct {
+		values int
+		noise  float64
+		past   *outputPrior
+		noisy  bool
+	}{
+		{5, 1.1e-5, nil, true}, {5, 1e-5, nil, false}, {4, 0.5, nil, false},
+		{4, 0.5, new(outputPrior), true}, {4, 1.1e-5, new(outputPrior), true}, {4, 1e-5, new(outputPrior), false},
+	} {
+		o, err := New(space, WithOutput("size", AtMost(1)))
+		require.NoError(t, err)
+		for i := range c.values {
+			require.NoError(t, o.Observe([]float64{float64(i) / 8}, 1, Outputs{"size": float64(i) / 8}))
+		}
+		m := o.requirements[1].(*outputModel)
+		m.past, m.model = c.past, consulted{splitting{noise: c.noise}}
+		present := o.draft()
+		values := present.pointsHolding()
+		require.Len(t, values, c.values)
+		got, err := present.surelyHolding(t.Context(), values)
+		require.NoError(t, err)
+		require.Equal(t, c.noisy, len(got) < c.values, "%v", c)
+	}
+}
