@@ -3,6 +3,7 @@ package cmbo
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math"
 	"os"
 	"path/filepath"
@@ -321,4 +322,35 @@ func TestProposalIsToldOnce(t *testing.T) {
 		assert.InDelta(t, special.NormLogEI(0), s.Scores[0], 1e-12, "over what the model makes of 2")
 	}
 	assert.Equal(t, []string{"predict 5", "predict 2", "predict 3"}, model.calls)
+}
+
+// Failures that have no cause in the space are noise, however few evaluations a task has, and however many parameters the space:
+// unlike values, labels have no offset and scale of their own.
+func TestFailuresWithoutCause(t *testing.T) {
+	for _, c := range []struct{ tasks, points, times, dim int }{{12, 6, 1, 2}, {4, 1, 4, 20}} {
+		s, err := UnitCube(c.dim)
+		require.NoError(t, err)
+		r := rng.Stream(1, t.Name())
+		var tasks []Task
+		for i := range c.tasks {
+			k := Task{ID: fmt.Sprint(i)}
+			for j := range c.points {
+				x := make([]float64, c.dim)
+				for d := range x {
+					x[d] = r.Float64()
+				}
+				for n := range c.times { // at one point evaluations succeed and fail
+					if (i+j+n)%2 == 0 {
+						k.X, k.Y = append(k.X, x), append(k.Y, r.NormFloat64())
+					} else {
+						k.Failed = append(k.Failed, x)
+					}
+				}
+			}
+			tasks = append(tasks, k)
+		}
+		p, err := Learn(context.Background(), s, tasks)
+		require.NoError(t, err)
+		assert.Greater(t, p.success.Base().NoiseVariance, 0.5, "%v", c)
+	}
 }
