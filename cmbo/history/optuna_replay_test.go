@@ -253,12 +253,12 @@ func TestOptunaCompatible(t *testing.T) {
 }
 
 // TestOptunaPruned takes the value of the last step, in whatever order steps
-// were reported.
+// were reported, and the later one of a step that was reported twice.
 func TestOptunaPruned(t *testing.T) {
 	report := func(step int, v string) string {
 		return fmt.Sprintf(`{"op_code":7,"trial_id":0,"step":%d,"intermediate_value":%s}`+"\n", step, v)
 	}
-	text := study0 + trial0 + setParam(0, "x", "0.25", unit) + report(3, "7") + report(-1, "NaN") + report(2, "8") + `{"op_code":6,"trial_id":0,"state":2,"values":null}` + "\n"
+	text := study0 + trial0 + setParam(0, "x", "0.25", unit) + report(3, "6") + report(3, "7") + report(-1, "NaN") + report(2, "8") + `{"op_code":6,"trial_id":0,"state":2,"values":null}` + "\n"
 	got := read(t, history.Optuna{Pruned: true}, []byte(text))
 	if got.Tasks[0].Y[0] != 7 {
 		t.Errorf("value %g", got.Tasks[0].Y[0])
