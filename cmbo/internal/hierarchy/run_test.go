@@ -1404,3 +1404,25 @@ func TestSpreadBelowNumbers(t *testing.T) {
 	require.NoError(t, run.Predict(ctx, mean, sd, uniform(rng.Stream(4, t.Name()), 5, 2)))
 	require.Positive(t, slices.Min(sd))
 }
+
+// TestSpread: values do not spread where two or more without a noise of their own are equal, but for rounding, and all others
+// lie within three deviations of their noise, in units of the run.
+func TestSpread(t *testing.T) {
+	for _, c := range []struct {
+		z, given []float64
+		spreads  bool
+	}{
+		{nil, nil, false}, {[]float64{1}, []float64{0}, false}, {[]float64{1, 1}, []float64{0, 0}, false},
+		{[]float64{1, 1 + 1e-15, 1}, []float64{0, 0, 0}, false}, {[]float64{1, 1 + 1e-13}, []float64{0, 0}, true},
+		{[]float64{1, 1, 1.29, 0.71}, []float64{0, 0, 0.04, 0.04}, false}, {[]float64{1, 1.29, 1, 1}, []float64{0, 0.04, 0, 0}, false},
+		{[]float64{1, 1, 1.35}, []float64{0, 0, 0.04}, true}, {[]float64{0.65, 1, 1}, []float64{0.04, 0, 0}, true},
+		{[]float64{1, 1.01}, []float64{0, 0.04}, true}, {[]float64{1, 1.01}, []float64{0.04, 0.04}, true},
+	} {
+		r := Run{z: c.z, given: c.given, u: 2}
+		want := 0.0
+		if c.spreads {
+			want = deviation(c.z)
+		}
+		require.Equal(t, want, r.spread(), "%v", c)
+	}
+}
