@@ -328,13 +328,13 @@ func misfit(o runlog.Output, values []float64) string {
 			sizes = append(sizes, math.Abs(v))
 		}
 	}
-	if !o.Limited() || sizes == nil {
+	if !o.Limited() || len(values) == 0 {
 		return ""
 	}
 	why := ""
 	lo, hi := o.Limits()
 	for _, l := range []float64{math.Abs(lo), math.Abs(hi)} {
-		if l > 0 && !math.IsInf(l, 1) && (l/unitGap > slices.Max(sizes) || l < slices.Min(sizes)/unitGap) {
+		if sizes != nil && l > 0 && !math.IsInf(l, 1) && (l/unitGap > slices.Max(sizes) || l < slices.Min(sizes)/unitGap) {
 			why = " may be in another unit than past values"
 		}
 	}

@@ -1056,7 +1056,11 @@ func TestMisfit(t *testing.T) {
 			assert.Contains(t, got, c.want)
 		}
 		assert.Empty(t, misfit(o, values[:1]), "of no value")
-		assert.Empty(t, misfit(o, []float64{0}), "nor of one without a size")
+		if got := misfit(o, []float64{0, 0}); c.lo > 0 || c.hi < 0 { // none has a size, so that a unit cannot be another
+			assert.Contains(t, got, " is held by no past value: these lie from 0 to 0")
+		} else {
+			assert.Empty(t, got)
+		}
 	}
 	assert.Empty(t, misfit(runlog.Output{Name: "v"}, values))
 
