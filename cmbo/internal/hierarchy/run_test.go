@@ -1426,3 +1426,17 @@ func TestSpread(t *testing.T) {
 		require.Equal(t, want, r.spread(), "%v", c)
 	}
 }
+
+// TestOffsetsAsFarAsValues: offsets are thought of as far away as the values are, above the past's or below.
+func TestOffsetsAsFarAsValues(t *testing.T) {
+	m := learn(t, makeTasks(3, 4, 10, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 10, 2), testSettings(2))
+	for _, y := range []float64{1e9, -1e9} {
+		s := m.Settings()
+		s.Whole = true
+		run := NewRun(m, s, math.NaN(), 1, nil, nil)
+		require.NoError(t, run.Fit(ctx, uniform(rng.Stream(2, t.Name()), 3, 2), []float64{0.9 * y, y, 0.8 * y}, nil, nil))
+		far := math.Abs(y/run.u - run.affine.shift)
+		require.InEpsilon(t, far, run.affine.far, 1e-12)
+		require.InEpsilon(t, far*far, run.affine.alternatives(s.TransferTail)[widest].v, 1e-12)
+	}
+}
