@@ -322,19 +322,14 @@ func (o *Optimizer) violations(i int) []Violation {
 // another size than all, as one in another unit is; "" where they fit.
 func misfit(o runlog.Output, values []float64) string {
 	values = slices.DeleteFunc(slices.Clone(values), math.IsNaN)
-	var sizes []float64
-	for _, v := range values {
-		if v != 0 {
-			sizes = append(sizes, math.Abs(v))
-		}
-	}
+	sizes := slices.DeleteFunc(each.Of(values, math.Abs), func(v float64) bool { return v == 0 })
 	if !o.Limited() || len(values) == 0 {
 		return ""
 	}
 	why := ""
 	lo, hi := o.Limits()
 	for _, l := range []float64{math.Abs(lo), math.Abs(hi)} {
-		if sizes != nil && l > 0 && !math.IsInf(l, 1) && (l/unitGap > slices.Max(sizes) || l < slices.Min(sizes)/unitGap) {
+		if len(sizes) > 0 && l > 0 && !math.IsInf(l, 1) && (l/unitGap > slices.Max(sizes) || l < slices.Min(sizes)/unitGap) {
 			why = " may be in another unit than past values"
 		}
 	}
