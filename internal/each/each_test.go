@@ -28,6 +28,6 @@ func TestWhere(t *testing.T) {
 
 func TestCount(t *testing.T) {
 	negative := func(v float64) bool { return v < 0 }
-	require.Equal(t, 2, Count([]float64{-1, 0, -3, 2}, negative))
+	require.Equal(t, 1, Count([]float64{-1, 0, 2}, negative))
 	require.Zero(t, Count(nil, negative))
 }
