@@ -408,7 +408,7 @@ func TestHedgeWithoutPrior(t *testing.T) {
 	}
 }
 
-// While all fails beside a past, every second point from the fifth on is the one by distance.
+// While all fails beside a past, each point from the sixth on is the one by distance.
 func TestHedgeOfFailures(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
@@ -416,7 +416,7 @@ func TestHedgeOfFailures(t *testing.T) {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
 		want := byModel
-		if stalled >= 4 && stalled%2 == 0 {
+		if stalled >= 5 {
 			want = byDistance
 		}
 		require.Equal(t, want, judgeOf(t, o, trial.ID), "%d failures", stalled)
@@ -479,6 +479,7 @@ func TestWithAblation(t *testing.T) {
 // On a plateau that most points reach, a run without a past finds what lies above it, as random
 // search does: improvement alone asks for more of the plateau.
 func TestPlateau(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it asks where whole runs end")
 	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
 	require.NoError(t, err)

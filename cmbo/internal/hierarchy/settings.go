@@ -120,8 +120,9 @@ type Hedge struct {
 	// contradict is worth no more than every second.
 	Trusted, Doubted, Alone [2]int
 	// Failing is likewise of failures beside a past while no value is known, of which masses say nothing. After two the past's next
-	// best region has not been asked (TestBestElsewhere); TestLeavesAFailingRegion fails without. Without a past nothing says where
-	// evaluations succeed, and each point is chosen so (TestFirstSuccess).
+	// best region has not been asked, and after four that next to it, of a choice of four (TestBestElsewhere). Nothing of a past that
+	// tells of no failure says where evaluations succeed: TestLeavesAFailingRegion fails without, and from then on each point is
+	// chosen so, as all are without a past (TestFirstSuccess).
 	Failing [2]int
 	// Beyond is likewise of the values of an output of which none holds its limits: they may say nothing of where others hold
 	// them, as error codes do. Every point, not every second, finds theirs sooner and others' later: see EVIDENCE.md.
@@ -149,7 +150,7 @@ func DefaultSettings(dim int) Settings {
 		TransferTail: 0.2, NoTransferTail: 0.72, Wide: 10, Widest: 1e6, OtherUnits: 0.08, FirstTransfers: true,
 		NoTransferMass: 0.2, AloneMass: 0.1, OwnNoise: 0.001, Louder: []float64{10, 100, 1000}, Besides: []float64{0.05, 0.5}, SpecificKernel: defaultKernel(dim), Outgrow: 1, OwnFrom: [2]int{leastOwn, 15}, OwnSD: [2]float64{1, 3}, OwnSmooth: 1, Moved: 0.5, Reversed: 0.15, ReversedTail: 0.5,
 		MinMass: 1e-3, MaxParts: 5,
-		Logs: 0.6, Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Failing: [2]int{4, 2}, Beyond: [2]int{10, 2}, Ties: 5, WithoutPast: true, Drawn: true},
+		Logs: 0.6, Compress: true, Apart: true, OwnUnit: 3, Rescale: true, Relative: true, LowEnds: true, Hedge: Hedge{Trust: 0.8, Trusted: [2]int{4, 10}, Doubted: [2]int{1, 2}, Alone: [2]int{4, 5}, Failing: [2]int{5, 1}, Beyond: [2]int{10, 2}, Ties: 5, WithoutPast: true, Drawn: true},
 		SuccessNoise: 0.1, SuccessNoTransfer: 0.02, SuccessPower: 2, MayFail: 0.2, SuccessGrowth: 1.5,
 	}
 }
