@@ -126,8 +126,12 @@ func TestFirstSuccess(t *testing.T) {
 	testutil.SkipShort(t, "it counts questions of whole runs")
 	for _, kind := range []struct{ past, listed bool }{{false, false}, {false, true}, {true, false}, {true, true}} {
 		evaluations, never, runs := 0, 0, 0
+		problems, most := 3*uint64(*withinProblems), 12.0
+		if kind.past { // which takes more time, and whose first five lead to where the past is best
+			problems, most = uint64(*withinProblems), 14
+		}
 		for _, family := range []string{"distance", "steep", "count"} {
-			for seed := *withinFirst; seed < *withinFirst+uint64(*withinProblems); seed++ {
+			for seed := *withinFirst; seed < *withinFirst+problems; seed++ {
 				space, objective, output := withinOf(t, family, seed)
 				if kind.listed {
 					rows, err := space.Sample(500, seed)
@@ -155,7 +159,7 @@ func TestFirstSuccess(t *testing.T) {
 		mean := float64(evaluations) / float64(runs)
 		t.Logf("past %v, list %v: the first success after %.1f evaluations, none in %d of %d", kind.past, kind.listed, mean, never, runs)
 		if *withinRadius == 1 && *withinBudget == 25 {
-			require.Less(t, mean, 14.0)
+			require.Less(t, mean, most)
 		}
 	}
 }
