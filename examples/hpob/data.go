@@ -118,7 +118,7 @@ func skippable(err error) error {
 
 func announce(t *bench.Table, stdout io.Writer) *bench.Table {
 	left := ""
-	if constant := len(each.Where(len(t.Tasks), func(i int) bool { return t.Tasks[i].Constant() })); constant > 0 {
+	if constant := each.Count(t.Tasks, func(k bench.TableTask) bool { return k.Constant() }); constant > 0 {
 		left = fmt.Sprintf(", %d of them left out, whose values are all equal", constant)
 	}
 	fmt.Fprintf(stdout, "space %s: %d tasks%s, %d coordinates, %d repeated rows dropped\n",
