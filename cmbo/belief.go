@@ -14,7 +14,16 @@ type Quantiles struct{ Low, Median, High float64 }
 
 // String is such as "12.43 (90 % in 9.107 to 17.02)": as many digits of all three, of which none then passes another.
 func (q Quantiles) String() string {
-	return fmt.Sprintf("%.4g (90 %% in %.4g to %.4g)", q.Median, q.Low, q.High)
+	n := digits(q.Median, (q.High-q.Low)/2)
+	return fmt.Sprintf("%.*g (90 %% in %.*g to %.*g)", n, q.Median, n, q.Low, n, q.High)
+}
+
+// digits is how many show differences of d in v, to the first digit of d at least: four or more.
+func digits(v, d float64) int {
+	if n := math.Ceil(math.Log10(math.Abs(v) / d)); n > 3 && n < 17 { // not where d is 0, or nothing beside v
+		return int(n) + 1
+	}
+	return 4
 }
 
 // A belief is what a model expects of a value: a normal distribution of the value, or of its

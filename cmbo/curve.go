@@ -62,9 +62,10 @@ func (p Prospect) String() string {
 	if p.Stop {
 		verdict = "stop"
 	}
-	return fmt.Sprintf("%s: at step %d the end is expected at %.4g ± %.2g, and has a chance of %s %% to beat %.4g, "+
+	n := digits(p.Mean, p.SD)
+	return fmt.Sprintf("%s: at step %d the end is expected at %.*g ± %.2g, and has a chance of %s %% to beat %.*g, "+
 		"%s %% without its curve",
-		verdict, p.Step, p.Mean, p.SD, percent(p.Chance), p.Best, percent(p.Before))
+		verdict, p.Step, n, p.Mean, p.SD, percent(p.Chance), n, p.Best, percent(p.Before))
 }
 
 // percent writes a probability with two digits, or as 100 where these would have an exponent.

@@ -79,11 +79,11 @@ func (e Explanation) String() string {
 	switch {
 	case math.IsNaN(e.Mean):
 	case e.Transfer.Values == 0: // whose scale the past alone tells
-		fmt.Fprintf(&b, "; expected %.4g", e.Quantiles.Median)
+		fmt.Fprintf(&b, "; expected %.*g", digits(e.Quantiles.Median, e.Quantiles.High-e.Quantiles.Low), e.Quantiles.Median)
 	case e.lognormal:
 		fmt.Fprintf(&b, "; expected %v", e.Quantiles)
 	default:
-		fmt.Fprintf(&b, "; expected %.4g ± %.2g", e.Mean, e.SD)
+		fmt.Fprintf(&b, "; expected %.*g ± %.2g", digits(e.Mean, e.SD), e.Mean, e.SD)
 	}
 	if e.Transfer.Hypotheses != nil {
 		fmt.Fprintf(&b, "; %v", e.Transfer)

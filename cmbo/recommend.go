@@ -42,7 +42,7 @@ func (r Recommendation) String() string {
 	if r.X == nil {
 		return "there is no point to recommend yet"
 	}
-	expected := fmt.Sprintf("%.4g ± %.2g", r.Mean, r.SD)
+	expected := fmt.Sprintf("%.*g ± %.2g", digits(r.Mean, r.SD), r.Mean, r.SD)
 	switch {
 	case math.IsNaN(r.Mean):
 		expected = "its values have no scale yet"

@@ -390,8 +390,30 @@ func TestExplanationInWords(t *testing.T) {
 
 // TestQuantilesInWords: rounded, the ends of an interval do not pass its median, however near they lie to it.
 func TestQuantilesInWords(t *testing.T) {
-	require.Equal(t, "0.1076 (90 % in 0.1075 to 0.1076)", Quantiles{Low: 0.10753, Median: 0.10755252, High: 0.10757}.String())
+	require.Equal(t, "0.10755 (90 % in 0.10753 to 0.10757)", Quantiles{Low: 0.10753, Median: 0.10755252, High: 0.10757}.String())
+	require.Equal(t, "0.1076 (90 % in 0.1074 to 0.1076)", Quantiles{Low: 0.10738, Median: 0.10755252, High: 0.10764}.String())
 	require.Equal(t, "12.43 (90 % in 9.107 to 17.02)", Quantiles{Low: 9.107, Median: 12.43, High: 17.02}.String())
+}
+
+// TestDigitsInWords: of values that are large beside their differences, as money or bytes, a reader sees the differences.
+func TestDigitsInWords(t *testing.T) {
+	require.Equal(t, "1000000003 (90 % in 1000000001 to 1000000006)", Quantiles{1e9 + 1.04, 1e9 + 3.21, 1e9 + 5.9}.String())
+	for _, tt := range []struct {
+		v, d float64
+		want string
+	}{
+		{1234.5678, 1.3, "1235"}, {1234.5678, 1.2, "1234.6"}, {123456.78, 1.2, "123456.8"}, {-1e9 - 12, 100, "-1.00000001e+09"}, {0, 1e-9, "0"},
+		{1e9 + 1, 1e9, "1e+09"}, {1e9 + 1, 0, "1e+09"}, {1e9 + 1, 1e-9, "1e+09"}, {1e9 + 1, math.NaN(), "1e+09"}, {1e9 + 1, math.Inf(1), "1e+09"},
+	} {
+		require.Equal(t, tt.want, fmt.Sprintf("%.*g", digits(tt.v, tt.d), tt.v), "%+v", tt)
+	}
+	e := Explanation{Mean: 1e9 + 3, SD: 1.9, Transfer: Transfer{Values: 1}}
+	require.Contains(t, e.String(), "expected 1000000003 ± 1.9")
+	e.Transfer.Values, e.Quantiles = 0, Quantiles{1e9 + 1, 1e9 + 3, 1e9 + 5}
+	require.Contains(t, e.String(), "expected 1000000003")
+	require.Contains(t, Recommendation{X: []float64{}, Mean: 1e9 + 3, SD: 1.9}.String(), "1000000003 ± 1.9;")
+	require.Contains(t, Prospect{Mean: 1e9 + 3, SD: 1.9, Best: 1e9 + 2, Known: true}.String(),
+		"expected at 1000000003 ± 1.9, and has a chance of 0 % to beat 1000000002,")
 }
 
 // TestNoiseInWords: much noise is told whether or not it was asked what tasks have in common.
