@@ -203,8 +203,16 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 		return nil
 	}
 	base := linalg.NewSym(n, slices.Repeat([]float64{1}, n*n))
-	// By the population's mean.
+	// By the population's mean or, where all deviate from that alike, by the others, which any descriptor would seem to foretell.
 	without := each.Below(n, func(i int) float64 { return math.Log1p(squares.At(i, i) / scale) })
+	for _, rho := range relationRhos {
+		if scores := leftOut(base, rho, &squares, scale); stat.Sum(scores) < stat.Sum(without) {
+			without = scores
+		}
+	}
+	left := each.Of(without, func(score float64) float64 { return math.Expm1(score) * scale })
+	scale = stat.Sum(left) / float64(n)
+	without = each.Of(left, func(square float64) float64 { return math.Log1p(square / scale) })
 	best, names := without, slices.Sorted(maps.Keys(r.of))
 	for range names {
 		var next *linalg.Sym

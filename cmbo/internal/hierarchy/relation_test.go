@@ -226,6 +226,33 @@ func TestSearch(t *testing.T) {
 	require.LessOrEqual(t, said, 1, "of 25 deals at random")
 }
 
+// TestSearchBesideACommonDeviation: where all tasks deviate alike from the population's mean, what they share foretells
+// that, and a descriptor, even one that all have in common, says what it foretells of the rest.
+func TestSearchBesideACommonDeviation(t *testing.T) {
+	t.Parallel()
+	const n = 20
+	for _, tt := range []struct{ common, follows float64 }{{0, 0}, {0.3, 0}, {30, 0}, {0, 1}, {0.3, 1}} {
+		r := rng.Stream(13, t.Name())
+		l := &Likeness{of: map[string]*descriptor{"h": {number: true}, "none": {}}, dev: linalg.NewDense(n, 4, nil)}
+		for i := range n {
+			h := r.Float64()
+			l.task = append(l.task, map[string]any{"h": h, "none": "x"})
+			l.of["h"].known, l.of["none"].known = append(l.of["h"].known, h), append(l.of["none"].known, "x")
+			l.of["h"].values = append(l.of["h"].values, h)
+			for j := range 4 {
+				l.dev.Row(i)[j] = tt.common + tt.follows*(h-0.5) + 0.05*r.NormFloat64()
+			}
+		}
+		slices.Sort(l.of["h"].values)
+		if got := l.search(ctx); tt.follows == 0 {
+			require.True(t, got == nil, "%+v", tt)
+		} else {
+			require.Equal(t, []string{"h"}, got.Names)
+			require.InDelta(t, 0.948, got.Gain, 0.003, "%+v", tt)
+		}
+	}
+}
+
 // TestGather: tasks without descriptors are left out, of a descriptor those are known that have it,
 // and a search that is interrupted has no result.
 func TestGather(t *testing.T) {
