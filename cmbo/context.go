@@ -20,7 +20,8 @@ type Context = space.Context
 // from the level of values in similar tasks, if descriptors predict that level ([Transfer] says so).
 //
 // New fails with [ErrOption] for a value that is neither a number nor a choice, for a name that no past task has or that has
-// the other kind there, and without a prior of the default. A choice that no past task has is one unlike theirs.
+// the other kind there, and without a prior of the default. A choice that no past task has is one unlike theirs, and a number
+// beyond theirs is taken for the nearest: [Transfer] says so of descriptors that are of use.
 func WithContext(c Context) Option {
 	return option{id: optContext, run: func(r *runConfig) (err error) {
 		r.context, err = c.Normal()
@@ -62,13 +63,17 @@ func (r Relation) String() string {
 // does not show that they are of use. It is worked out once, of at most 200 tasks K and 2,000 observations n of each, on
 // I points of the index set, in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
-	return called(ctx, p.made(), func() (Relation, error) { return relationOf(ctx, p.learned, 0) })
+	return called(ctx, p.made(), func() (Relation, error) {
+		r, _, err := relationOf(ctx, p.learned, 0, nil)
+		return r, err
+	})
 }
 
-func relationOf(ctx context.Context, m *hierarchy.Model, workers int) (Relation, error) {
+// relationOf returns what descriptors are worth and, in words, where those of a new task are none of the past's.
+func relationOf(ctx context.Context, m *hierarchy.Model, workers int, task Context) (Relation, []string, error) {
 	r, err := m.Likeness(ctx, workers)
 	if err != nil || r == nil {
-		return Relation{}, gp.Marked(ctx, err)
+		return Relation{}, nil, gp.Marked(ctx, err)
 	}
-	return Relation{r.Names, r.Lengths, r.Rho, r.Gain}, nil
+	return Relation{r.Names, r.Lengths, r.Rho, r.Gain}, r.Foreign(task), nil
 }

@@ -6,6 +6,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -79,6 +80,31 @@ func TestContext(t *testing.T) {
 	list, err := cmbo.LearnFrom(ctx, space, each(tasks), cmbo.WithIndexPoints(64))
 	require.NoError(t, err)
 	require.Equal(t, digest(t, list), digest(t, learn(t, space, tasks, cmbo.WithIndexPoints(64))))
+}
+
+// TestForeignContext: a descriptor of use that the past does not know, or not so large, is told once for all models that it is
+// of use to; one that is of no use is not.
+func TestForeignContext(t *testing.T) {
+	t.Parallel()
+	space, tasks := timed(t, 16)
+	for i := range tasks {
+		tasks[i].Outputs["joules"] = tasks[i].Outputs["seconds"]
+	}
+	prior := learn(t, space, tasks, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
+	limits := []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithOutput("seconds", cmbo.AtMost(20)), cmbo.WithOutput("joules", cmbo.AsCost())}
+	for words, context := range map[string]cmbo.Context{
+		"; height 5000 lies beyond 1": {"height": 5000, "noise": 1e9},
+		"; height -1 lies beyond 1":   {"height": -1},
+		"; height is not known":       {"noise": 0},
+		"":                            {"height": 600, "noise": 1e9},
+	} {
+		o := newOptimizer(t, space, append(limits, cmbo.WithContext(context))...)
+		text := transferOf(t, o).String()
+		require.Equal(t, 2, strings.Count(text, "height tells tasks apart"))
+		_, told, _ := strings.Cut(text, "no descriptor is shown to be of use") // to the values themselves
+		require.Regexp(t, "^"+words, told)
+		require.Equal(t, min(len(words), 1), strings.Count(told, "; "), told)
+	}
 }
 
 // Descriptors that say nothing change no bit of a run.

@@ -145,6 +145,7 @@ type Transfer struct {
 	Relation *Relation
 
 	others    []string // of an output that no past task has: those that they have
+	foreign   []string // in words, which descriptors of use are none of the past's, of outputs' models, too
 	misfit    string   // of an output, how its limits do not fit what past tasks have
 	silent    bool     // the past looks like noise, or its tasks have next to nothing in common
 	agreement float64  // how the past ranks the points told: see ranks
@@ -196,7 +197,7 @@ func (t Transfer) String() string {
 	if t.Relation != nil {
 		text += "; " + t.Relation.String()
 	}
-	return text
+	return strings.Join(append([]string{text}, t.foreign...), "; ")
 }
 
 // words says it of the objective, or of one output.
@@ -298,12 +299,15 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 			}
 		}
 	}
+	relate := func(m *hierarchy.Model) (*Relation, error) {
+		r, foreign, err := relationOf(ctx, m, o.config.parallelism, o.config.context)
+		t.foreign = append(t.foreign, slices.DeleteFunc(foreign, func(w string) bool { return slices.Contains(t.foreign, w) })...)
+		return &r, err
+	}
 	if o.config.context != nil {
-		r, err := relationOf(ctx, o.config.prior.learned, o.config.parallelism)
-		if err != nil {
+		if t.Relation, err = relate(o.config.prior.learned); err != nil {
 			return t, err
 		}
-		t.Relation = &r
 	}
 	for _, m := range o.outputs {
 		if t.Outputs == nil {
@@ -324,11 +328,9 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		if p := o.config.prior; m.past == nil && p != nil {
 			of.others = p.Outputs()
 		} else if p != nil && o.config.context != nil {
-			r, err := relationOf(ctx, m.past.model, o.config.parallelism)
-			if err != nil {
+			if of.Relation, err = relate(m.past.model); err != nil {
 				return t, err
 			}
-			of.Relation = &r
 		}
 		t.Outputs[m.output.Name] = of
 	}

@@ -325,6 +325,24 @@ func (r *Likeness) at(mean []float64, task map[string]any) *moved {
 	return out
 }
 
+// Foreign says in words which of the descriptors of use a new task has not, or not among the values that were compared.
+func (r *Likeness) Foreign(task map[string]any) (words []string) {
+	for _, name := range r.Names {
+		d, v := r.of[name], task[name]
+		x, number := v.(float64)
+		switch {
+		case v == nil:
+			words = append(words, name+" is not known of this task")
+		case number && (x < d.values[0] || x > d.values[len(d.values)-1]):
+			words = append(words, fmt.Sprintf("%s %g lies beyond %g to %g of the past tasks compared, and how far does not count",
+				name, x, d.values[0], d.values[len(d.values)-1]))
+		case !number && !slices.Contains(d.known, v):
+			words = append(words, fmt.Sprintf("none of the past tasks compared has %s %q", name, v))
+		}
+	}
+	return words
+}
+
 // affineOf returns what the descriptors make of what is believed of offset and scale. ρ is chosen by what it foretells,
 // not by how far off that is: what is left of the variances is as much as the errors of the tasks left out are of their
 // deviations, with one imagined task more that the others say nothing of, and in proportion to what is left for this

@@ -253,6 +253,25 @@ func TestSearchBesideACommonDeviation(t *testing.T) {
 	}
 }
 
+// TestForeign: of the descriptors of use it is told which a new task has not, and which no task that was compared has, or
+// one as large or small.
+func TestForeign(t *testing.T) {
+	t.Parallel()
+	l := &Likeness{Names: []string{"h", "kind"}, of: map[string]*descriptor{
+		"h": {number: true, values: []float64{2, 3, 5}}, "kind": {known: []any{"a", "b"}}, "useless": {number: true, values: []float64{1}},
+	}}
+	for _, tt := range []struct {
+		h, kind any
+		want    []string
+	}{
+		{2.0, "a", nil}, {5.0, "b", nil},
+		{1.9, "A", []string{"h 1.9 lies beyond 2 to 5 of the past tasks compared, and how far does not count", `none of the past tasks compared has kind "A"`}},
+		{5.1, nil, []string{"h 5.1 lies beyond 2 to 5 of the past tasks compared, and how far does not count", "kind is not known of this task"}},
+	} {
+		require.Equal(t, tt.want, l.Foreign(map[string]any{"h": tt.h, "kind": tt.kind, "useless": 7.0}))
+	}
+}
+
 // TestGather: tasks without descriptors are left out, of a descriptor those are known that have it,
 // and a search that is interrupted has no result.
 func TestGather(t *testing.T) {
