@@ -38,6 +38,47 @@ func ExampleSpace_Adopt() {
 	// 2 rows taken over; 1 row left out: task "last year", row 2, parameter "lr" (0.9 is not in [1e-05, 0.5]); taken from the defaults: momentum; dropped: nesterov
 }
 
+// A run is under way when its space gets another choice and another limit: a new run goes on from what it knows.
+func ExampleSpace_Adopt_underWay() {
+	ctx := context.Background()
+	run := must(cmbo.New(must(cmbo.NewSpace(cmbo.Int("workers", 1, 8), cmbo.Categorical("queue", "disk", "memory")))))
+	for range 6 {
+		trial := must(run.Ask(ctx))
+		var err error
+		if trial.Choice("queue") == "memory" && trial.Int("workers") > 2 { // there is not enough
+			err = run.TellFailed(trial.ID)
+		} else {
+			err = run.Tell(trial.ID, trial.Float("workers"))
+		}
+		if err != nil {
+			panic(err)
+		}
+	}
+
+	space := must(cmbo.NewSpace(cmbo.Int("workers", 1, 16), cmbo.Categorical("queue", "remote", "memory", "disk")))
+	tasks, _, err := space.Adopt([]cmbo.Task{must(run.Task("so far"))}, cmbo.Changes{})
+	if err != nil {
+		panic(err)
+	}
+	next := must(cmbo.New(space))
+	for i, x := range tasks[0].X {
+		if err := next.Observe(x, tasks[0].Y[i]); err != nil {
+			panic(err)
+		}
+	}
+	for _, x := range tasks[0].Failed {
+		if err := next.Enqueue(x); err != nil {
+			panic(err)
+		}
+		if err := next.TellFailed(must(next.Ask(ctx)).ID); err != nil {
+			panic(err)
+		}
+	}
+	best, _ := next.Best()
+	fmt.Printf("%d values, %d failed; the best is %v\n", len(next.Observations()), len(next.Trials()), best)
+	// Output: 4 values, 2 failed; the best is 8 at workers=8 queue=disk
+}
+
 // A constraint that a space cannot express is a list of candidates: points of
 // the prior's space that satisfy it.
 func ExampleSpace_Sample() {
