@@ -41,7 +41,8 @@ type Relation struct {
 	Lengths []float64
 	// Rho is the share of the tasks' deviations from what all have in common that follows their descriptors.
 	Rho float64
-	// Gain is the share of a task's squared deviation that the other tasks predict by the descriptors, when it is left out.
+	// Gain is the share of a task's squared deviation that the other tasks predict by the descriptors, when it is left out:
+	// of the deviation from what they predict without.
 	Gain float64
 }
 

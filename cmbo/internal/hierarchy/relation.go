@@ -26,7 +26,7 @@ type Likeness struct {
 	Rho     float64
 	Names   []string  // of the descriptors that are of use
 	Lengths []float64 // theirs
-	Gain    float64   // share of the squared deviations of tasks left out that the others foretell
+	Gain    float64   // share of the squared deviations of tasks left out, without descriptors, that the others foretell by them
 
 	of   map[string]*descriptor // all
 	task []map[string]any
