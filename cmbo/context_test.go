@@ -82,8 +82,8 @@ func TestContext(t *testing.T) {
 	require.Equal(t, digest(t, list), digest(t, learn(t, space, tasks, cmbo.WithIndexPoints(64))))
 }
 
-// TestForeignContext: a descriptor of use that the past does not know, or not so large, is told once for all models that it is
-// of use to; one that is of no use is not.
+// TestForeignContext: a descriptor of use that the past does not know, or not so large, is told once for all models that it
+// is of use to; one that is of no use is not.
 func TestForeignContext(t *testing.T) {
 	t.Parallel()
 	space, tasks := timed(t, 16)

@@ -26,7 +26,7 @@ type Likeness struct {
 	Rho     float64
 	Names   []string  // of the descriptors that are of use
 	Lengths []float64 // theirs
-	Gain    float64   // share of the squared deviations of tasks left out, without descriptors, that the others foretell by them
+	Gain    float64   // share of the squared deviations of tasks left out without descriptors that others foretell by them
 
 	of   map[string]*descriptor // all
 	task []map[string]any
@@ -203,7 +203,7 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 		return nil
 	}
 	base := linalg.NewSym(n, slices.Repeat([]float64{1}, n*n))
-	// By the population's mean or, where all deviate from that alike, by the others, which any descriptor would seem to foretell.
+	// By the population's mean or, where all deviate from that alike, by the others: else any descriptor would seem of use.
 	without := each.Below(n, func(i int) float64 { return math.Log1p(squares.At(i, i) / scale) })
 	for _, rho := range relationRhos {
 		if scores := leftOut(base, rho, &squares, scale); stat.Sum(scores) < stat.Sum(without) {
