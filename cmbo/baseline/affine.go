@@ -38,7 +38,7 @@ const (
 	offsetFarPart  = 0.1
 	scaleTailMass  = 0.02
 	scaleTailSD    = 3
-	maxUnits       = 1e50 // bound of values in units of the scale: squares stay finite
+	maxUnits       = 1e50 // bound of values in units of the scale, and of scales in each other's: squares stay finite
 )
 
 // learnAffineGP learns EM-EGP and the prior of offset and scale.
@@ -100,17 +100,16 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 		return err
 	}
 	n := len(r.d.Y)
-	r.unit = math.Exp(r.units.logScale)
-	r.shift, r.scale = 0, unit(r.d.Raw, r.d.Y)
-	if n > 0 {
-		r.shift = r.d.Raw[0] - r.scale*r.d.Y[0]
-	}
 	var top float64
 	for _, v := range r.d.Raw {
 		top = max(top, math.Abs(v-r.units.offset))
 	}
-	grow := max(top/maxUnits/r.unit, 1)
-	r.unit *= grow
+	s0 := math.Exp(r.units.logScale)
+	r.unit = max(s0, top/maxUnits)
+	r.shift, r.scale = 0, max(unit(r.d.Raw, r.d.Y), r.unit/maxUnits)
+	if n > 0 {
+		r.shift = r.d.Raw[0] - r.scale*r.d.Y[0]
+	}
 	y, own := make([]float64, n), make([]float64, n)
 	for i, v := range r.d.Raw {
 		y[i] = (v - r.units.offset) / r.unit
@@ -123,7 +122,7 @@ func (r *affineRun) Fit(ctx context.Context, d cmbo.Data) error {
 	if r.has = err == nil; !r.has {
 		return err
 	}
-	r.infer(-math.Log(grow))
+	r.infer(-math.Log(min(r.unit/s0, maxUnits)))
 	return nil
 }
 

@@ -273,3 +273,26 @@ func TestUnitsPrior(t *testing.T) {
 	far := newUnitsPrior([]observations{{Z: []float64{-1, 1}, Shift: -1e200, Scale: 1}, {Z: []float64{-1, 1}, Shift: 1e200, Scale: 1}})
 	require.InEpsilon(t, 2*maxUnits*maxUnits/3, far.offsetVar, 1e-12) // as far as any
 }
+
+// Values, and tasks', may be of any size that tasks and runs admit, and so out of all proportion to each other.
+func TestAffineOfAnySize(t *testing.T) {
+	t.Parallel()
+	s := square(t)
+	for _, of := range []struct{ past, now float64 }{{1e150, 1e-300}, {1e-300, 1}, {1e-300, 1e150}} {
+		tasks := family(testRNG(t), 3, 2)
+		for _, task := range tasks {
+			for i := range task.Y {
+				task.Y[i] *= of.past / 104 // at most
+			}
+		}
+		m, err := learnAffineGP(ctx, s, tasks)
+		require.NoError(t, err)
+		opt, err := cmbo.New(s, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithInitial(0), cmbo.WithCandidateCounts(16, 4))
+		require.NoError(t, err)
+		for range 4 {
+			trial, err := opt.Ask(ctx)
+			require.NoError(t, err, "%g beside %g", of.now, of.past)
+			require.NoError(t, opt.Tell(trial.ID, of.now*trial.X[0]))
+		}
+	}
+}
