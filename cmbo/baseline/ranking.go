@@ -188,8 +188,7 @@ func (z *normals) get(n int) [][]float64 {
 		for _, s := range order {
 			q.Next(u)
 			for i, v := range u {
-				// A coordinate may be 0, of which there is no quantile.
-				block[i][s] = special.NormQuantile(max(v, 0x1p-54))
+				block[i][s] = special.NormQuantile(v)
 			}
 		}
 		z.rows = append(z.rows, block...)
