@@ -70,9 +70,9 @@ func parse(args []string, stderr io.Writer) (settings, error) {
 	if f.NArg() > 0 {
 		return s, fmt.Errorf("unexpected argument %q; -help lists the flags", f.Arg(0))
 	}
-	for name, n := range map[string]int{"shapes": s.shapes, "repeats": s.repeats, "budget": s.budget} {
+	for i, n := range []int{s.shapes, s.repeats, s.budget} {
 		if n < 1 {
-			return s, fmt.Errorf("-%s %d is below 1", name, n)
+			return s, fmt.Errorf("-%s %d is below 1", []string{"shapes", "repeats", "budget"}[i], n)
 		}
 	}
 	return s, nil

@@ -148,6 +148,10 @@ func TestRun(t *testing.T) {
 		_, err := parse(bad, io.Discard)
 		require.Error(t, err, "%v", bad)
 	}
+	for range 16 { // the same one each time
+		_, err := parse([]string{"-budget", "0", "-repeats", "0", "-shapes", "0"}, io.Discard)
+		require.EqualError(t, err, "-shapes 0 is below 1")
+	}
 	done, cancel := context.WithCancel(context.Background())
 	cancel()
 	require.ErrorIs(t, run(done, s, io.Discard), context.Canceled)
