@@ -30,7 +30,7 @@ func report(o *options, s *study) string {
 		fmt.Sprintf("Its accuracy is measured by %d-fold cross-validation, stratified by class; the same folds for all settings of a data set.", numFolds),
 		fmt.Sprintf("Past records: %d random settings of each of %d data sets.", o.recorded, len(pastRecipes)),
 		fmt.Sprintf("Best and worst accuracy, for the normalised regret: over %d random settings of each new data set, which no method sees, and all settings any method tried.", o.pool),
-		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement, but for some of cm-BO's while nothing improves.",
+		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement, but for some of the plain GP's and of cm-BO's while nothing improves.",
 		"New data sets come from other seeds and other parameters than past ones; of the last family there is no past data set at all.",
 		fmt.Sprintf("Everything random follows from the seed %d.", o.seed))
 	return page.String()
