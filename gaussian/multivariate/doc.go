@@ -2,8 +2,8 @@
 // divergences and distances between them, and their means.
 //
 // A [Normal] is N(m, S) with mean m and covariance S = L·Lᵀ, L lower triangular. S may be singular. [Workspace.W2] is a
-// metric and finite for singular covariances; [Workspace.KL] and [Workspace.Jeffreys] are infinite there, and the latter
-// takes a jitter, whose amount it returns. The mean of several is a [Centroid] or a [Barycenter]. "The paper" is K. Nguyen
+// metric and finite for singular covariances; [Workspace.KL] and [Workspace.Jeffreys] are infinite there, but for the jitter
+// that the latter is given to add to both. The mean of several is a [Centroid] or a [Barycenter]. "The paper" is K. Nguyen
 // et al., Clustering-based Meta Bayesian Optimization with Theoretical Guarantee, arXiv 2503.06093.
 //
 // No divergence is computed as a difference that cancels: near-equal arguments keep the relative accuracy that their numbers

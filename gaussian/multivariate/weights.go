@@ -11,7 +11,7 @@ import (
 )
 
 // Centroid returns the normal whose mean and covariance are the weighted arithmetic means of those
-// of ps, m = Σ w_i·m_i and S = Σ w_i·S_i, the geometric centre of the paper, equation (9).
+// of ps, m = Σ w_i·m_i and S = Σ w_i·S_i, the geometric centre of the paper, section 3, stage 2.
 //
 // weights are non-negative and finite with a positive sum, to which they are normalised; others are [ErrWeights], nil
 // stands for equal weights. Members of weight zero are ignored. If one member has all the weight it is returned itself.
