@@ -24,7 +24,7 @@
 //	w_i = e^(1−d_i/d_max) / Σ_j e^(1−d_j/d_max).
 //
 // A [Variant] names the choices made on the way. LastStep of the optimiser shows every quantity of a step,
-// [Surrogate.RegretBound] the paper's Theorem 1 for it.
+// [Surrogate.RegretBound] the paper's Theorem 2 for it.
 //
 // # What to expect
 //

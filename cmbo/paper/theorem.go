@@ -15,7 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// RegretBound evaluates the paper's Theorem 1 for a trial of o, which r proposed by UCB of
+// RegretBound evaluates the paper's Theorem 2 for a trial of o, which r proposed by UCB of
 // multiplier xi. The bound exceeds actual regrets by orders of magnitude; its terms show what
 // learning from past tasks adds to it. No other call of o may be under way.
 //
@@ -26,10 +26,10 @@ import (
 func (r *Surrogate) RegretBound(ctx context.Context, o *cmbo.Optimizer, trial int, xi float64,
 	in theorem.Inputs) (*theorem.Bound, error) {
 	if r.prior.config.variant.Prototype != GeometricCenter {
-		return nil, gp.OptionErrorf("Theorem 1 is about weighted sums of geometric centres")
+		return nil, gp.OptionErrorf("Theorem 2 is about weighted sums of geometric centres")
 	}
 	if !(xi > 0) || math.IsInf(xi, 0) {
-		return nil, gp.OptionErrorf("Theorem 1 is about UCB with a positive multiplier, not %g", xi)
+		return nil, gp.OptionErrorf("Theorem 2 is about UCB with a positive multiplier, not %g", xi)
 	}
 	// To explain a trial the optimiser has its surrogate go back to what was known then.
 	r.step = 0

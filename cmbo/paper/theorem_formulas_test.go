@@ -21,7 +21,7 @@ func (k tilted) WithParams(theta []float64) (kernel.Kernel, error) {
 	return tilted{inner}, err
 }
 
-// reference computes Theorem 1 from its definitions, on nothing but kernel
+// reference computes Theorem 2 from its definitions, on nothing but kernel
 // values: the tasks' posteriors, the adaptive prior they make with given weights,
 // and its posterior given the target's observations.
 type reference struct {
@@ -170,7 +170,7 @@ func (r *reference) greedy(rows [][]float64, n int, sigma float64) float64 {
 	return best / (1 - math.Exp(-1))
 }
 
-// TestRegretBoundTerms compares every term of Theorem 1, in both forms, with the
+// TestRegretBoundTerms compares every term of Theorem 2, in both forms, with the
 // formulas of its documentation, evaluated from kernel values alone: for multipliers
 // above and below beta, one observation and several, with f known and unknown, with noise and without, gaps
 // given and estimated, the realised gain and the greedy one.

@@ -1,8 +1,8 @@
-// Package theorem states the paper's Theorem 1, a bound on the regret of one proposal: what goes into it and what comes
+// Package theorem states the paper's Theorem 2, a bound on the regret of one proposal: what goes into it and what comes
 // out of it, as it is printed and as its proof supports it. RegretBound of the Surrogate of package paper evaluates it.
 package theorem
 
-// Inputs are the quantities of the paper's Theorem 1 that no data can
+// Inputs are the quantities of the paper's Theorem 2 that no data can
 // tell. All values are in the scaled units of the y policy.
 type Inputs struct {
 	// Norm is B, a bound on the norm of f − μ0 in the reproducing-kernel space of the adaptive prior's covariance k0;
@@ -25,7 +25,7 @@ type Inputs struct {
 	GreedyGain bool
 }
 
-// A Bound is the paper's Theorem 1 evaluated for one proposal: an upper bound on the instantaneous
+// A Bound is the paper's Theorem 2 evaluated for one proposal: an upper bound on the instantaneous
 // regret max f − f(x). It holds for geometric centres and the UCB acquisition.
 type Bound struct {
 	// Trial is the proposal, Observations the number of points the posterior that chose it was conditioned on.
@@ -45,7 +45,7 @@ type Bound struct {
 	Printed, Corrected Terms
 }
 
-// Terms are the terms of one form of Theorem 1. As printed,
+// Terms are the terms of one form of Theorem 2. As printed,
 //
 //	β = B + σ·√(2(γ + 1 + ln(4/δ)))
 //	α = Σ ζ_i·n_i/σ²·(D_i + 2·√(2σ²·ln(8n_i/δ)))
