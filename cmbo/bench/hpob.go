@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -138,13 +139,14 @@ func (t *Table) readInitial(path string) error {
 	if err := json.Unmarshal(text, &listed); err != nil {
 		return fmt.Errorf("%w: %s: %w", cmbo.ErrCorrupt, hpobInitial, err)
 	}
-	for id, seeds := range listed[t.Space] {
-		task := t.Task(id)
+	for _, id := range slices.Sorted(maps.Keys(listed[t.Space])) {
+		task, seeds := t.Task(id), listed[t.Space][id]
 		if task == nil {
 			continue
 		}
 		task.Initial = make(map[string][]int, len(seeds))
-		for seed, rows := range seeds {
+		for _, seed := range slices.Sorted(maps.Keys(seeds)) {
+			rows := seeds[seed]
 			idx := make([]int, len(rows))
 			for k, i := range rows {
 				what := "null"

@@ -92,6 +92,11 @@ func TestOpenTableDirectory(t *testing.T) {
 	_, err = OpenTable(dir, "4796")
 	require.ErrorContains(t, err, `task "31": initial configuration 1 of "test0" is null`)
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
+	write("bo-initializations.json", `{"4796": {"31": {"test1": [9], "test0": [8]}, "3": {"test1": [7], "test0": [6]}}}`)
+	for range 16 { // of several the same one each time
+		_, err = OpenTable(dir, "4796")
+		require.ErrorContains(t, err, `task "3": initial configuration 0 of "test0" is 6`)
+	}
 	_, err = OpenTable(dir, "")
 	require.ErrorContains(t, err, "needs the ID")
 	require.ErrorIs(t, err, cmbo.ErrOption)
