@@ -162,7 +162,7 @@ func measure(j workload, row []float64, r *rand.Rand) (float64, bool) {
 	return ms * math.Exp(noise*r.NormFloat64()), ok
 }
 
-// tune makes a run. Methods meet the same noise.
+// tune makes a run. Methods that ask the optimiser meet the same noise.
 func tune(ctx context.Context, s settings, space *cmbo.Space, m method, tasks []cmbo.Task, j workload, best float64,
 	seed uint64) (outcome, error) {
 	r := rand.New(rand.NewPCG(s.seed^0x5eed, seed))

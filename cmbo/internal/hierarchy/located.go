@@ -135,7 +135,8 @@ func (m *Model) Candidates(ctx context.Context, x *linalg.Dense, workers int) (*
 	return m.candidates(ctx, x, workers, nil, nil)
 }
 
-// candidates carries to the grid points that come in parts of so many rows, which no block straddles. Blocks that are known already are taken as they are.
+// candidates carries to the grid points that come in parts of so many rows, which no block straddles. Blocks that are known
+// already are taken as they are.
 func (m *Model) candidates(ctx context.Context, x *linalg.Dense, workers int, parts []int, known *Candidates) (*Candidates, error) {
 	n, d := x.Dims()
 	c := &Candidates{x: x}

@@ -47,9 +47,9 @@ func (m *Model) drawToSharedMean(ctx context.Context, on []*carried, workers int
 	return nil
 }
 
-// ofAnother returns the covariance of another task in that which EM finds of so many, around a
-// mean that it takes from the same tasks: N/(N−1) of it is the tasks', and an Nth of that more
-// is what the mean of N deviates by. One task's is taken as two's of known mean would be.
+// ofAnother returns what the covariance that EM finds of N tasks is multiplied by for that of another task. EM takes it
+// about a mean of the same tasks: N/(N−1) times it is the tasks' own, and their mean deviates by an Nth of that more, which
+// makes (N+1)/(N−1). Of one task nothing is taken off for its mean, so that it is 2.
 func ofAnother(tasks int64) float64 {
 	n := float64(tasks)
 	return (n + 1) / max(n-1, 1)
