@@ -101,7 +101,7 @@ func (s *stepScratch) toJeffreys(ctx context.Context, dst []float64, normals []*
 //
 //	w_i = e^(1−d_i/d_max) / Σ_j e^(1−d_j/d_max),
 //
-// (paper, algorithm 1, lines 16-17). d_max is the largest finite distance; an infinite distance
+// (paper, algorithm 1, lines 18-19). d_max is the largest finite distance; an infinite distance
 // counts as ratio 1, as the farthest does. If d_max is 0 all finite distances are, and they count
 // as ratio 0. Ratios lie in [0, 1], so no weight is more than e times another.
 func distanceWeights(d []float64) []float64 {
