@@ -135,7 +135,7 @@ func (g *GaussianGeometry) cost(d float64) float64 {
 	return d
 }
 
-// mean takes the arithmetic means of means and covariances (paper, equation 9).
+// mean takes the arithmetic means of means and covariances (paper, equation 7).
 func (g *GaussianGeometry) mean(w int, members []int) (center, error) {
 	s := &g.scratch[w]
 	c := &normal{mean: make([]float64, g.n), cov: make([]float64, g.n*(g.n+1)/2)}
