@@ -9,6 +9,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 )
 
 // A learner is stored as a prior is. The payload holds the parameters, a digest of the
@@ -111,11 +112,7 @@ func encodeRows(e *codec.Encoder, rows [][]float64) {
 func decodeRows(d *codec.Decoder, n int) [][]float64 {
 	var rows [][]float64
 	for range d.Count(8 * n) {
-		r := make([]float64, n)
-		for j := range r {
-			r[j] = d.Finite()
-		}
-		rows = append(rows, r)
+		rows = append(rows, each.Below(n, func(int) float64 { return d.Finite() }))
 	}
 	return rows
 }

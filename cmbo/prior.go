@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -50,11 +51,8 @@ func (p *Prior) made() error {
 
 // newPrior makes a prior of what was learned, without the values told.
 func newPrior(c *learnConfig, space *Space, finite bool, m *hierarchy.Model) *Prior {
-	p := &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: m, lazy: new(lazyDigest)}
-	for _, t := range m.Tasks() {
-		p.told = append(p.told, told{id: t.ID, x: t.X, context: t.Context})
-	}
-	return p
+	tasks := each.Of(m.Tasks(), func(t hierarchy.Task) told { return told{id: t.ID, x: t.X, context: t.Context} })
+	return &Prior{config: c, space: space.WithoutCandidates(), finite: finite, learned: m, told: tasks, lazy: new(lazyDigest)}
 }
 
 // derive learns from what was told what is not stored.

@@ -443,7 +443,7 @@ type poolBlock struct {
 func (o *draft) draw(step int) {
 	known := o.drawn
 	o.drawn = nil
-	each := func(label string, n int, around []float64, draw func(n int, r *rand.Rand) [][]float64) {
+	add := func(label string, n int, around []float64, draw func(n int, r *rand.Rand) [][]float64) {
 		sizes := blocks(n)
 		for i, size := range sizes {
 			k := step + (i+len(sizes)-step%len(sizes))%len(sizes)
@@ -452,17 +452,14 @@ func (o *draft) draw(step int) {
 				continue
 			}
 			b := &poolBlock{last: k, around: around, rows: draw(size, rng.Stream(o.config.seed, label, uint64(k)))}
-			b.x = o.space.EncodeAll(b.rows)
-			for _, r := range b.rows {
-				b.keys = append(b.keys, points.Key(r))
-			}
+			b.x, b.keys = o.space.EncodeAll(b.rows), each.Of(b.rows, points.Key)
 			o.drawn = append(o.drawn, b)
 		}
 	}
-	each("candidates", o.config.sobol, nil, o.space.Spread)
+	add("candidates", o.config.sobol, nil, o.space.Spread)
 	if b := o.h.Nearest(o.config.minimize); b >= 0 {
 		best := o.h.Observations[b].X
-		each("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 {
+		add("local", o.config.local, best, func(n int, r *rand.Rand) [][]float64 {
 			return append(o.space.Near(best, (n+1)/2, wideStep, r), o.space.Near(best, n/2, narrowStep, r)...)
 		})
 	}

@@ -113,9 +113,7 @@ func (o *Optimizer) snapshot() (*snapshotState, error) {
 	if c.budget > 0 {
 		p.Budget = &c.budget
 	}
-	for _, e := range o.h.Events {
-		s.Events = append(s.Events, e.Export())
-	}
+	s.Events = append(s.Events, each.Of(o.h.Events, runlog.Event.Export)...)
 	return s, nil
 }
 

@@ -2,6 +2,7 @@ package gaussian
 
 import (
 	"math"
+	"slices"
 
 	"github.com/gocmbo/cmbo/gaussian/internal/fault"
 	"github.com/gocmbo/cmbo/kernel"
@@ -61,9 +62,7 @@ func (p Priors) appendSpec(dst []LogNormal, s kernel.Spec) []LogNormal {
 	if s.Name == "Scale" || s.Name == "Constant" {
 		prior = p.Variance
 	}
-	for range s.Params {
-		dst = append(dst, prior)
-	}
+	dst = append(dst, slices.Repeat([]LogNormal{prior}, len(s.Params))...)
 	for _, c := range s.Kernels {
 		dst = p.appendSpec(dst, c)
 	}

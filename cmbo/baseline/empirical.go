@@ -122,12 +122,8 @@ func newEmpiricalGP(ctx context.Context, base hierarchy.Base, grid *linalg.Dense
 
 // settle derives what depends on the current moments.
 func (m *empiricalGP) settle() {
-	n := len(m.mean)
-	m.shift = make([]float64, n)
-	for i, v := range m.mean {
-		m.shift[i] = v - m.base.Mean
-	}
-	m.delta = linalg.NewSym(n, nil)
+	m.shift = each.Of(m.mean, func(v float64) float64 { return v - m.base.Mean })
+	m.delta = linalg.NewSym(len(m.mean), nil)
 	m.delta.Copy(m.cov)
 	m.delta.AddScaled(-1, m.gram)
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
@@ -69,9 +70,7 @@ func (m *gc3p) train(ctx context.Context, x *linalg.Dense, z []float64) error {
 	first, second := make([]float64, len(theta)), make([]float64, len(theta)) // moments
 	best := math.Inf(1)
 	batch := min(scoreBatch, len(rest))
-	for l := range scoreLayers {
-		p.keep = append(p.keep, linalg.NewDense(batch, m.net.sizes[l+1], nil))
-	}
+	p.keep = each.Below(scoreLayers, func(l int) *linalg.Dense { return linalg.NewDense(batch, m.net.sizes[l+1], nil) })
 	rows, target := make([]int, batch), make([]float64, batch)
 	next := len(rest)
 	for step := range scoreRates * m.c.updates {

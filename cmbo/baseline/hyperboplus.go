@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/acq"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
@@ -44,9 +45,7 @@ func trainHyperBOPlus(ctx context.Context, dim int, obs []observations, c *confi
 		theta := s.h.Kernel.AppendParams(nil)
 		consts = append(consts, mean)
 		variances = append(variances, math.Exp(theta[0]))
-		for _, l := range theta[1:] {
-			lengths = append(lengths, math.Exp(l))
-		}
+		lengths = append(lengths, each.Of(theta[1:], math.Exp)...)
 		noises = append(noises, s.h.NoiseVariance)
 	}
 	m.mean, m.sd = stat.MeanVariance(consts)

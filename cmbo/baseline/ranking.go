@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/qmc"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -44,9 +45,9 @@ func newRanker(p *past, c *config, seed uint64) *ranker {
 		z:   normals{seed: seed, label: "baseline rank", draws: c.samples},
 		eps: normals{seed: seed, label: "baseline leave-one-out", draws: c.samples},
 	}
-	for i := range p.sources {
-		r.order = append(r.order, rng.Stream(seed, "baseline rank order", uint64(i)).Perm(c.samples))
-	}
+	r.order = each.Below(len(p.sources), func(i int) []int {
+		return rng.Stream(seed, "baseline rank order", uint64(i)).Perm(c.samples)
+	})
 	return r
 }
 
@@ -180,10 +181,7 @@ func (z *normals) get(n int) [][]float64 {
 		src := rng.Stream(z.seed, z.label, uint64(len(z.rows)/qmc.MaxDim))
 		q := qmc.New(qmc.MaxDim, src)
 		order := src.Perm(z.draws)
-		block := make([][]float64, qmc.MaxDim)
-		for i := range block {
-			block[i] = make([]float64, z.draws)
-		}
+		block := each.Below(qmc.MaxDim, func(int) []float64 { return make([]float64, z.draws) })
 		u := make([]float64, qmc.MaxDim)
 		for _, s := range order {
 			q.Next(u)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -22,10 +23,7 @@ func (r *run) take(d cmbo.Data) error {
 	r.has = false
 	if len(d.RawNoiseVariance) == 0 && len(d.Raw) == len(d.Y) {
 		u := unit(d.Raw, d.Y)
-		d.RawNoiseVariance = nil
-		for _, v := range d.NoiseVariance {
-			d.RawNoiseVariance = append(d.RawNoiseVariance, v*u*u)
-		}
+		d.RawNoiseVariance = each.Of(d.NoiseVariance, func(v float64) float64 { return v * u * u })
 	}
 	r.d = d
 	return gp.CheckData(&r.d, r.dim)

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -78,9 +79,7 @@ func (j *journal) distribution(raw json.RawMessage) (*distribution, *RowError) {
 	j.dists[text] = d
 	if d.kind == distCategorical {
 		d.choices = a.Choices
-		for _, c := range a.Choices {
-			d.names = append(d.names, jsonName(c))
-		}
+		d.names = each.Of(a.Choices, func(c json.RawMessage) string { return jsonName(c) })
 		return d, nil
 	}
 	step := a.Step

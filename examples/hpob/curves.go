@@ -150,10 +150,7 @@ func (s *study) trained(t *problem, steps int, repeat uint64) cmbo.Task {
 			p.Failed = append(p.Failed, t.X[i])
 			continue
 		}
-		c := cmbo.Curve{Values: l[:steps-1]}
-		for k := range c.Values {
-			c.Steps = append(c.Steps, k+1)
-		}
+		c := cmbo.Curve{Steps: each.Below(steps-1, func(k int) int { return k + 1 }), Values: l[:steps-1]}
 		p.X, p.Y, p.Curves = append(p.X, t.X[i]), append(p.Y, l[steps-1]), append(p.Curves, c)
 	}
 	return p

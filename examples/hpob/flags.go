@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/baseline"
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/paper"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/names"
 )
 
@@ -253,10 +254,8 @@ func (c *overrides) settle(o *options) error {
 		if names, _ := cmbo.Ablations(); len(c.ablate) == 1 && c.ablate[0] == "all" {
 			c.ablate = names
 		}
-		o.ablate, p.Methods, p.Acquisitions = true, []string{"cm-BO"}, []string{"EI"}
-		for _, name := range c.ablate {
-			p.Methods = append(p.Methods, bench.Ablated(name))
-		}
+		o.ablate, p.Acquisitions = true, []string{"EI"}
+		p.Methods = append([]string{"cm-BO"}, each.Of(c.ablate, bench.Ablated)...)
 	}
 	for _, n := range numbers {
 		if c.given[n.name] {

@@ -1,8 +1,11 @@
 package gp
 
 import (
+	"slices"
+
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/gaussian"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/kernel"
 )
 
@@ -16,11 +19,7 @@ type Coordinate struct {
 
 // Numbers are dim coordinates, each of which is a number.
 func Numbers(dim int) []Coordinate {
-	c := make([]Coordinate, dim)
-	for j := range c {
-		c[j].Param = j
-	}
-	return c
+	return each.Below(dim, func(j int) Coordinate { return Coordinate{Param: j} })
 }
 
 // Coordinates are those of the points of a space.
@@ -32,9 +31,7 @@ func Coordinates(s *space.Space) (c []Coordinate) {
 		if choice(p) != choice(params[0]) {
 			kind = 1
 		}
-		for range max(len(p.Choices()), 1) {
-			c = append(c, Coordinate{i, kind})
-		}
+		c = append(c, slices.Repeat([]Coordinate{{i, kind}}, max(len(p.Choices()), 1))...)
 	}
 	return c
 }
