@@ -165,9 +165,7 @@ func (q *request) number(name string, value, least, most int) (int, error) {
 	}
 	n, err := strconv.Atoi(s)
 	if err != nil || n < least || n > most {
-		return 0, &webError{http.StatusBadRequest, api.Detail{
-			Code: "bad_request", Message: fmt.Sprintf("%s must be a whole number from %d to %d", name, least, most),
-			Where: &api.Where{Field: name}}}
+		return 0, badField("bad_request", name, "%s must be a whole number from %d to %d", name, least, most)
 	}
 	return n, nil
 }

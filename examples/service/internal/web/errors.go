@@ -29,6 +29,12 @@ func badRequest(code, format string, args ...any) error {
 	return &webError{http.StatusBadRequest, api.Detail{Code: code, Message: fmt.Sprintf(format, args...)}}
 }
 
+// badField is badRequest about a field of the body, of the query or of the header.
+func badField(code, field, format string, args ...any) error {
+	return &webError{http.StatusBadRequest,
+		api.Detail{Code: code, Message: fmt.Sprintf(format, args...), Where: &api.Where{Field: field}}}
+}
+
 var (
 	errNotServed = &webError{http.StatusNotFound,
 		api.Detail{Code: "not_served", Message: "nothing is served under this path"}}

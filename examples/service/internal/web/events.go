@@ -6,8 +6,6 @@ import (
 	"net/http"
 	"strconv"
 	"time"
-
-	"github.com/gocmbo/cmbo/examples/service/api"
 )
 
 const eventKind = "text/event-stream"
@@ -30,8 +28,7 @@ func (s *Server) events(q *request) (int, any, error) {
 	}
 	if id := q.Header.Get("Last-Event-ID"); id != "" {
 		if after, err = strconv.Atoi(id); err != nil || after < 0 {
-			return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request",
-				Message: "Last-Event-ID must be the number of an event", Where: &api.Where{Field: "Last-Event-ID"}}}
+			return 0, nil, badField("bad_request", "Last-Event-ID", "Last-Event-ID must be the number of an event")
 		}
 	}
 	return http.StatusOK, stream(func(w http.ResponseWriter) {

@@ -2,11 +2,8 @@ package web
 
 import (
 	"encoding/json"
-	"fmt"
-	"net/http"
 	"slices"
 
-	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 )
 
@@ -108,8 +105,7 @@ func (f *frame) take(quoted []byte) error {
 		return err
 	}
 	if f.meet(key) {
-		return &webError{http.StatusBadRequest,
-			api.Detail{Code: "json", Message: fmt.Sprintf("the key %q is there twice", key), Where: &api.Where{Field: key}}}
+		return badField("json", key, "the key %q is there twice", key)
 	}
 	if f.free {
 		return nil
@@ -122,9 +118,7 @@ func (f *frame) take(quoted []byte) error {
 	return nil
 }
 
-func tooMuch(what string) error {
-	return &webError{http.StatusBadRequest, api.Detail{Code: "limit", Message: "there are too many " + what}}
-}
+func tooMuch(what string) error { return badRequest("limit", "there are too many %s", what) }
 
 // shape returns how many objects and lists, and how many values in all, a body
 // may have that is within the limits.

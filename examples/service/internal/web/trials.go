@@ -51,19 +51,15 @@ const longest = 10 * 365.25 * 24 * 3600
 
 // deadline reads when the trials asked for end by themselves, from the time at which they are opened; nil for never.
 func (s *Server) deadline(a *api.Ask) (func() study.Deadline, error) {
-	wrong := func(field, message string) (func() study.Deadline, error) {
-		return nil, &webError{http.StatusBadRequest,
-			api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
-	}
 	switch {
 	case a.OnDeadline != "" && a.OnDeadline != "cancel" && a.OnDeadline != "fail":
-		return wrong("on_deadline", "on_deadline must be cancel or fail")
+		return nil, badField("bad_value", "on_deadline", "on_deadline must be cancel or fail")
 	case a.OnDeadline != "" && a.DeadlineSeconds == nil:
-		return wrong("deadline_seconds", "on_deadline without deadline_seconds")
+		return nil, badField("bad_value", "deadline_seconds", "on_deadline without deadline_seconds")
 	case a.DeadlineSeconds == nil:
 		return nil, nil
 	case !(*a.DeadlineSeconds > 0 && *a.DeadlineSeconds <= longest):
-		return wrong("deadline_seconds", fmt.Sprintf("deadline_seconds must be above 0 and at most %.0f", longest))
+		return nil, badField("bad_value", "deadline_seconds", "deadline_seconds must be above 0 and at most %.0f", longest)
 	}
 	after, fail := int64(math.Ceil(*a.DeadlineSeconds*1000)), a.OnDeadline == "fail"
 	return func() study.Deadline { return study.Deadline{At: s.Now().UnixMilli() + after, Fail: fail} }, nil
@@ -163,19 +159,15 @@ func (s *Server) about(q *request, body any,
 
 // measured checks what was measured.
 func measured(y, noise *float64, outputs api.Values) (study.Measured, error) {
-	missing := func(field, message string) error {
-		return &webError{http.StatusBadRequest,
-			api.Detail{Code: "bad_value", Message: message, Where: &api.Where{Field: field}}}
-	}
 	if y == nil {
-		return study.Measured{}, missing("y", "y is missing, the value measured")
+		return study.Measured{}, badField("bad_value", "y", "y is missing, the value measured")
 	}
 	m := study.Measured{Y: *y, Outputs: outputs}
 	if noise == nil {
 		return m, nil
 	}
 	if m.Noise = *noise; !(m.Noise > 0) || math.IsInf(m.Noise, 0) {
-		return study.Measured{}, missing("noise_variance", "noise_variance must be above 0")
+		return study.Measured{}, badField("bad_value", "noise_variance", "noise_variance must be above 0")
 	}
 	return m, nil
 }
@@ -214,14 +206,11 @@ func (s *Server) stop(q *request) (int, any, error) {
 func (s *Server) report(q *request) (int, any, error) {
 	var body api.Report
 	return s.about(q, &body, func(t *study.Study, r study.Request, id int) (any, bool, error) {
-		for _, field := range []struct {
-			name    string
-			missing bool
-		}{{"step", body.Step == nil}, {"y", body.Y == nil}} {
-			if field.missing {
-				return nil, false, &webError{http.StatusBadRequest,
-					api.Detail{Code: "bad_value", Message: field.name + " is missing", Where: &api.Where{Field: field.name}}}
-			}
+		switch {
+		case body.Step == nil:
+			return nil, false, badField("bad_value", "step", "step is missing")
+		case body.Y == nil:
+			return nil, false, badField("bad_value", "y", "y is missing")
 		}
 		p, again, err := t.Report(q.Context(), r, id, *body.Step, *body.Y)
 		if err != nil {
@@ -332,8 +321,7 @@ func (s *Server) listTrials(q *request) (int, any, error) {
 	}
 	status := q.URL.Query().Get("status")
 	if status != "" && !slices.Contains([]string{api.Open, api.Told, api.Failed, api.Cancelled, api.Stopped}, status) {
-		return 0, nil, &webError{http.StatusBadRequest, api.Detail{Code: "bad_request",
-			Message: "status must be open, told, failed, cancelled or stopped", Where: &api.Where{Field: "status"}}}
+		return 0, nil, badField("bad_request", "status", "status must be open, told, failed, cancelled or stopped")
 	}
 	list, more := t.Trials(status, after, limit)
 	out := api.Trials{Trials: []api.Trial{}, More: more}
