@@ -31,13 +31,18 @@ func (m *Manager) LearnPrior(ctx context.Context, q *api.NewPrior) (PriorInfo, e
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	digest, err := m.priors.put(prior, q.Name)
+	p, err := m.keep(ctx, prior, q.Name)
+	p.Files = files
+	return p, err
+}
+
+// keep keeps a prior, and gives it a name if that is not empty.
+func (m *Manager) keep(ctx context.Context, prior *cmbo.Prior, name string) (PriorInfo, error) {
+	digest, err := m.priors.put(prior, name)
 	if err != nil {
 		return PriorInfo{}, err
 	}
-	p, err := m.Prior(ctx, digest)
-	p.Files = files
-	return p, err
+	return m.Prior(ctx, digest)
 }
 
 // learn learns a prior over a space.
@@ -239,11 +244,7 @@ func (m *Manager) Adopt(ctx context.Context, ref string, q *api.Adopt) (PriorInf
 	if err != nil {
 		return PriorInfo{}, nil, err
 	}
-	digest, err := m.priors.put(prior, q.Name)
-	if err != nil {
-		return PriorInfo{}, nil, err
-	}
-	p, err := m.Prior(ctx, digest)
+	p, err := m.keep(ctx, prior, q.Name)
 	return p, a, err
 }
 
@@ -266,11 +267,7 @@ func (m *Manager) AddPrior(ctx context.Context, name string, b []byte) (PriorInf
 	case err != nil:
 		return PriorInfo{}, fmt.Errorf("%w: %w", ErrRequest, err)
 	}
-	digest, err := m.priors.put(prior, name)
-	if err != nil {
-		return PriorInfo{}, err
-	}
-	return m.Prior(ctx, digest)
+	return m.keep(ctx, prior, name)
 }
 
 // Prior returns the prior of a name or a digest.

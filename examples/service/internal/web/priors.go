@@ -7,6 +7,14 @@ import (
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
 )
 
+// priorReply describes a prior, unless there is an error.
+func priorReply(p study.PriorInfo, err error) (int, any, error) {
+	if err != nil {
+		return 0, nil, err
+	}
+	return http.StatusOK, prior(p), nil
+}
+
 func prior(p study.PriorInfo) api.Prior {
 	out := api.Prior{
 		Digest: p.Digest, Names: p.Names, Bytes: p.Bytes,
@@ -29,11 +37,7 @@ func (s *Server) learnPrior(q *request) (int, any, error) {
 	if err := q.decode(&body); err != nil {
 		return 0, nil, err
 	}
-	p, err := s.Studies.LearnPrior(q.Context(), &body)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, prior(p), nil
+	return priorReply(s.Studies.LearnPrior(q.Context(), &body))
 }
 
 // maxProblems bounds the rows that the report on an adoption tells of.
@@ -57,19 +61,11 @@ func (s *Server) adopt(q *request) (int, any, error) {
 }
 
 func (s *Server) putPrior(q *request) (int, any, error) {
-	p, err := s.Studies.AddPrior(q.Context(), q.PathValue("name"), q.body)
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, prior(p), nil
+	return priorReply(s.Studies.AddPrior(q.Context(), q.PathValue("name"), q.body))
 }
 
 func (s *Server) showPrior(q *request) (int, any, error) {
-	p, err := s.Studies.Prior(q.Context(), q.PathValue("name"))
-	if err != nil {
-		return 0, nil, err
-	}
-	return http.StatusOK, prior(p), nil
+	return priorReply(s.Studies.Prior(q.Context(), q.PathValue("name")))
 }
 
 func (s *Server) deletePrior(q *request) (int, any, error) {
