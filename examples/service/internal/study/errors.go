@@ -63,25 +63,13 @@ func (e *PriorInUseError) Error() string {
 // validName reports whether s can name a study or a prior, and a file: lower
 // case only, as some file systems do not tell cases apart.
 func validName(s string) bool {
-	if len(s) < 1 || len(s) > 63 || s[0] == '_' || s[0] == '-' {
-		return false
-	}
-	for _, c := range []byte(s) {
-		if !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-') {
-			return false
-		}
-	}
-	return true
+	foreign := func(c rune) bool { return !(c >= 'a' && c <= 'z' || c >= '0' && c <= '9' || c == '_' || c == '-') }
+	return len(s) >= 1 && len(s) <= 63 && s[0] != '_' && s[0] != '-' && !strings.ContainsFunc(s, foreign)
 }
 
 func validKey(s string) bool {
-	if len(s) > 64 {
-		return false
+	foreign := func(c rune) bool {
+		return !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-')
 	}
-	for _, c := range []byte(s) {
-		if !(c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '.' || c == '-') {
-			return false
-		}
-	}
-	return true
+	return len(s) <= 64 && !strings.ContainsFunc(s, foreign)
 }

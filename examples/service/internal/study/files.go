@@ -1,6 +1,7 @@
 package study
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
@@ -69,9 +70,6 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	if n != len(f.Separator) {
 		return nil, fmt.Errorf("%w: a separator of more than one character", ErrRequest)
 	}
-	if n == 0 {
-		comma = 0
-	}
 	policy := history.Fail
 	if f.Skip {
 		policy = history.Skip
@@ -124,19 +122,11 @@ func readFile(space *cmbo.Space, f *api.File, minimize bool, l *Limits) (*histor
 	default:
 		return nil, fmt.Errorf("%w: a file of format %q; csv, jsonlines, mlflow, optuna, optuna_frame, katib and wandb are known", ErrRequest, f.Format)
 	}
-	c.Policy = policy
-	for _, set := range []struct{ to, from *string }{{&c.Task, &f.TaskColumn}, {&c.Noise, &f.NoiseColumn}} {
-		if *set.from != "" {
-			*set.to = *set.from
-		}
-	}
-	if comma != 0 {
+	c.Policy, c.Task, c.Noise = policy, cmp.Or(f.TaskColumn, c.Task), cmp.Or(f.NoiseColumn, c.Noise)
+	if n > 0 {
 		c.Comma = comma
 	}
-	if f.Columns != nil {
-		c.Mapping.Columns = f.Columns
-	}
-	c.Mapping.Defaults, c.Mapping.DecimalComma, c.Mapping.Outputs, c.Mapping.Context = f.Defaults, f.DecimalComma,
-		f.Outputs, f.Context
+	c.Mapping.Columns, c.Mapping.Defaults, c.Mapping.DecimalComma = f.Columns, f.Defaults, f.DecimalComma
+	c.Mapping.Outputs, c.Mapping.Context = f.Outputs, f.Context
 	return c.Read(strings.NewReader(f.Text))
 }

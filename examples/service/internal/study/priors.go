@@ -359,10 +359,9 @@ func (p *priors) list() []PriorFile {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	var out []PriorFile
-	for d, n := range p.size {
-		out = append(out, PriorFile{Digest: d, Names: p.namesOf(d), Bytes: n})
+	for _, d := range slices.Sorted(maps.Keys(p.size)) {
+		out = append(out, PriorFile{Digest: d, Names: p.namesOf(d), Bytes: p.size[d]})
 	}
-	slices.SortFunc(out, func(a, b PriorFile) int { return bytes.Compare([]byte(a.Digest), []byte(b.Digest)) })
 	return out
 }
 

@@ -3,6 +3,7 @@ package web
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/http"
 	"reflect"
 	"regexp"
@@ -225,10 +226,9 @@ func operation(r *route) string {
 	name := strings.ToLower(r.method)
 	for _, part := range strings.Split(strings.TrimPrefix(r.path, "/v1/"), "/") {
 		part, one := strings.CutPrefix(strings.TrimSuffix(strings.TrimSuffix(part, ".json"), "}"), "{")
-		switch {
-		case one:
+		if one {
 			name += "One"
-		default:
+		} else {
 			name += strings.ToUpper(part[:1]) + part[1:]
 		}
 	}
@@ -273,12 +273,7 @@ func (s *Server) documentation(w http.ResponseWriter, _ *http.Request) {
 	}
 	d.schema(reflect.TypeFor[api.Error]())
 	p.Section("Types")
-	names := make([]string, 0, len(d.schemas))
-	for name := range d.schemas {
-		names = append(names, name)
-	}
-	slices.Sort(names)
-	for _, name := range names {
+	for _, name := range slices.Sorted(maps.Keys(d.schemas)) {
 		schema := d.schemas[name].(object)
 		p.Subsection(name)
 		if text, ok := schema["description"].(string); ok {
@@ -288,13 +283,8 @@ func (s *Server) documentation(w http.ResponseWriter, _ *http.Request) {
 		if len(properties) == 0 {
 			continue
 		}
-		fields := make([]string, 0, len(properties))
-		for f := range properties {
-			fields = append(fields, f)
-		}
-		slices.Sort(fields)
 		table := &plot.Table{Columns: plot.Titled("field", "type", "what it is")}
-		for _, f := range fields {
+		for _, f := range slices.Sorted(maps.Keys(properties)) {
 			property := properties[f].(object)
 			text, _ := property["description"].(string)
 			table.Rows = append(table.Rows, []plot.Cell{plot.Str("`" + f + "`"), plot.Str(typeName(property)), plot.Str(text)})
