@@ -159,12 +159,12 @@ func MakeDir(fsys FS, dir string) error {
 // for one name must not overlap.
 func WriteFile(fsys FS, name string, content []byte) error {
 	temp := name + unfinished
-	if err := writeSynced(fsys, temp, content); err != nil {
-		_ = fsys.Remove(temp) // room for others; it is removed at a start otherwise
-		return failure(err)
+	err := writeSynced(fsys, temp, content)
+	if err == nil {
+		err = fsys.Rename(temp, name)
 	}
-	if err := fsys.Rename(temp, name); err != nil {
-		_ = fsys.Remove(temp)
+	if err != nil {
+		_ = fsys.Remove(temp) // room for others; it is removed at a start otherwise
 		return failure(err)
 	}
 	return failure(fsys.SyncDir(filepath.Dir(name)))

@@ -476,20 +476,8 @@ func coreOf(obs []study.Observation) limits {
 	}
 	inside := slices.DeleteFunc(slices.Clone(ys), func(y float64) bool { return y < lo-reach || y > hi+reach })
 	pad := 0.08 * (inside[len(inside)-1] - inside[0])
-	if ys[0] < inside[0] {
-		l.lo = inside[0] - pad
-	}
-	if ys[n-1] > inside[len(inside)-1] {
-		l.hi = inside[len(inside)-1] + pad
-	}
-	if math.IsNaN(l.lo) && math.IsNaN(l.hi) {
-		return l
-	}
-	if math.IsNaN(l.lo) {
-		l.lo = inside[0] - pad
-	}
-	if math.IsNaN(l.hi) {
-		l.hi = inside[len(inside)-1] + pad
+	if len(inside) < n {
+		l = limits{inside[0] - pad, inside[len(inside)-1] + pad}
 	}
 	return l
 }
