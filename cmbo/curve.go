@@ -111,7 +111,7 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 		p.Diverged, p.Stop = true, true
 		return p, nil
 	}
-	_, err = withModel(ctx, o, func() (struct{}, error) { return struct{}{}, o.draft().foresee(ctx, &p, y) })
+	err = o.holding(ctx, func() error { return o.draft().foresee(ctx, &p, y) })
 	return p, err
 }
 
@@ -122,19 +122,19 @@ func (o *Optimizer) Report(ctx context.Context, id, step int, y float64) (Prospe
 // [ErrStep] if the trial has reported nothing: see [Optimizer.Cancel].
 func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs) error {
 	grown := false
-	_, err := withModel(ctx, o, func() (struct{}, error) {
+	err := o.holding(ctx, func() error {
 		d := o.draft()
 		if err := cmp.Or(ctx.Err(), checkOpen(d.h, id)); err != nil {
-			return struct{}{}, err
+			return err
 		}
 		e, err := o.withoutValue(runlog.Event{Kind: runlog.EventStopped, Trial: id, Paused: o.config.checkpoints}, outputs)
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		c := d.h.Trials[id-1].Curve
 		n := len(c.Steps)
 		if n == 0 {
-			return struct{}{}, space.Errorf(ErrStep, "trial %d has reported nothing before it was stopped", id)
+			return space.Errorf(ErrStep, "trial %d has reported nothing before it was stopped", id)
 		}
 		a, known, err := d.look(ctx, id, c.Steps[n-1])
 		says := !known
@@ -145,12 +145,12 @@ func (o *Optimizer) TellStopped(ctx context.Context, id int, outputs ...Outputs)
 			a.law, err = d.law(ctx, c.Steps[n-1])
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		if says && a.law.Known() {
 			e.Y, e.Noise = o.config.estimate(a.law.Law, v)
 		}
-		return struct{}{}, o.with(id, func() (runlog.Event, error) {
+		return o.with(id, func() (runlog.Event, error) {
 			grown = len(o.h.Trials[id-1].Curve.Steps) > n
 			return e, refuseUnless(!grown, "an estimate by the beginning of a curve")
 		})
@@ -460,18 +460,18 @@ const cutoffs = 256
 // before better ends. Cutoff changes nothing, and fails as Report does.
 func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance float64, err error) {
 	value, chance = math.NaN(), math.NaN()
-	_, err = withModel(ctx, o, func() (struct{}, error) {
+	err = o.holding(ctx, func() error {
 		d := o.draft()
 		err := cmp.Or(ctx.Err(), checkOpen(d.h, id))
 		if err == nil {
 			err = d.h.CheckReport(id, step, 0)
 		}
 		if err != nil {
-			return struct{}{}, err
+			return err
 		}
 		a, known, err := d.look(ctx, id, step)
 		if err != nil || !known {
-			return struct{}{}, err
+			return err
 		}
 		stops := func(y float64) bool { _, stop := a.after(y); return stop }
 		low, high := a.law.Range()
@@ -483,7 +483,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 			}
 		}
 		if !found || math.IsNaN(good) || !a.law.Rises() {
-			return struct{}{}, nil // no value is a reason to stop, or good ones are
+			return nil // no value is a reason to stop, or good ones are
 		}
 		for range 60 {
 			if m := (good + y) / 2; stops(m) {
@@ -496,7 +496,7 @@ func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance flo
 			chance = special.NormCDF((end - a.mean) / math.Sqrt(a.variance+noise))
 		}
 		value = o.config.sense().Told(scaling.Orient(good, o.config.minimize))
-		return struct{}{}, nil
+		return nil
 	})
 	return value, chance, err
 }

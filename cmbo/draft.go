@@ -58,6 +58,12 @@ func withModel[T any](ctx context.Context, o *Optimizer, do func() (T, error)) (
 	return out, err
 }
 
+// holding is withModel of what returns an error alone.
+func (o *Optimizer) holding(ctx context.Context, do func() error) error {
+	_, err := withModel(ctx, o, func() (struct{}, error) { return struct{}{}, do() })
+	return err
+}
+
 // withFitted is withModel once the model has learned the data of the log as it stands, without the pending points.
 func withFitted[T any](ctx context.Context, o *Optimizer, do func(*draft, Data, *scaling.Values) (T, error)) (T, error) {
 	return withModel(ctx, o, func() (out T, err error) {
