@@ -66,10 +66,7 @@ func (r *successRequirement) probability(ctx context.Context, o *draft, x *linal
 	if err == nil {
 		err = r.run.Success(ctx, p, x)
 	}
-	if err != nil {
-		return nil, gp.Marked(ctx, err)
-	}
-	return p, nil
+	return p, gp.Marked(ctx, err)
 }
 
 // successPoints is the number of the tasks' points, failed ones among them, at most, on which
