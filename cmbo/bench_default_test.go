@@ -78,10 +78,7 @@ func stepper(b *testing.B, space *cmbo.Space, prior *cmbo.Prior, n, outputs int)
 // past tasks of 50 observations, observations of the run and candidates: 1,200 in a
 // parameter space of 6 coordinates, a sixteenth of them or more new, or a list.
 func BenchmarkDefaultAsk(b *testing.B) {
-	box, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := unitCube(b, 6)
 	for _, tt := range []struct {
 		name  string
 		space *cmbo.Space
@@ -174,10 +171,7 @@ func BenchmarkOutputsAsk(b *testing.B) {
 // one, which fits the process to all observations, is not measured; later fits are, as
 // far as they fall among the ten proposals that follow.
 func BenchmarkPlainAsk(b *testing.B) {
-	box, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := unitCube(b, 6)
 	for _, n := range []int{10, 100, 1000} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			step := stepper(b, box, nil, n, 0)

@@ -13,10 +13,7 @@ import (
 // BenchmarkLearnLong learns the default's prior in 6 coordinates from tasks of many
 // observations.
 func BenchmarkLearnLong(b *testing.B) {
-	box, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := unitCube(b, 6)
 	for _, k := range []int{1, 5} {
 		for _, n := range []int{1000, 2000} {
 			b.Run(fmt.Sprintf("K=%d/n=%d", k, n), func(b *testing.B) {
@@ -34,10 +31,7 @@ func BenchmarkLearnLong(b *testing.B) {
 // BenchmarkFirstAsk is the first proposal of a run of the default after many values, as of a
 // run that is resumed, among 1,200 candidates in a parameter space of 6 coordinates.
 func BenchmarkFirstAsk(b *testing.B) {
-	box, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := unitCube(b, 6)
 	prior, err := cmbo.Learn(b.Context(), box, syntheticTasks(20, 50, 6))
 	if err != nil {
 		b.Fatal(err)
@@ -74,10 +68,7 @@ func BenchmarkFirstAsk(b *testing.B) {
 // BenchmarkPlainRun is a run without past tasks in a parameter space of 6 coordinates: the metrics are the median and
 // the longest time of its proposals, some of which fit the process anew.
 func BenchmarkPlainRun(b *testing.B) {
-	box, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	box := unitCube(b, 6)
 	for _, n := range []int{100, 300} {
 		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 			var took []float64

@@ -124,10 +124,7 @@ func BenchmarkAskTell(b *testing.B) {
 // first one after n observations, with a fit and the factor from nothing, and those
 // that follow it, for which factors grow and fits come at growing distances.
 func BenchmarkAskPlain(b *testing.B) {
-	space, err := cmbo.UnitCube(6)
-	if err != nil {
-		b.Fatal(err)
-	}
+	space := unitCube(b, 6)
 	value := func(x []float64) float64 { return math.Sin(5*x[0]) + math.Cos(4*x[1]*x[2]) }
 	for _, n := range []int{50, 200, 960} {
 		r := rng.Stream(17, "plain")

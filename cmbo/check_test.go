@@ -39,8 +39,7 @@ func recorded(k, n int) []cmbo.Task {
 
 // Check does what anybody could do by hand.
 func TestCheckByHand(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := recorded(5, 12)
 	// A point recorded twice, two failures, and an option for the runs.
 	tasks[1].X, tasks[1].Y = append(tasks[1].X, tasks[1].X[0]), append(tasks[1].Y, tasks[1].Y[0]-0.5)
@@ -132,8 +131,7 @@ func TestCheckByHand(t *testing.T) {
 func TestCheckSays(t *testing.T) {
 	t.Parallel()
 	testutil.SkipRace(t, "TestCheckByHand has its goroutines")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := recorded(7, 15)
 	r := rng.Stream(9, "noise")
 	noise := cmbo.Task{ID: "noise"}
@@ -196,8 +194,7 @@ func twelve(r *rand.Rand, id string, f surface, noise float64, negated bool) cmb
 func TestCheckNamesNegatedTasks(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it checks ten tasks twice")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for _, c := range []struct {
 		negated       int
 		spread, noise float64
@@ -235,8 +232,7 @@ func tenPeaks(r *rand.Rand, spread, noise float64, negated int) (tasks []cmbo.Ta
 func TestCheckNamesNoOther(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it checks ten tasks four times")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for _, c := range []struct {
 		negated int
 		spread  float64
@@ -256,8 +252,7 @@ func TestCheckNames(t *testing.T) {
 	if *checkProblems == 0 {
 		t.Skip("-checks 16 takes two minutes")
 	}
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for _, spread := range []float64{0.1, 0.2, 0.25, 0.35, 0.5} {
 		for _, negated := range []int{0, 1, 3} {
 			var found, wrong int
@@ -287,8 +282,7 @@ var noiseChecks = flag.Int("noise-checks", 0, "checks of each kind that TestChec
 func TestCheckOfNoise(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts verdicts")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	checks, counts, sizes := 60, []int{5}, []int{6}
 	if *noiseChecks > 0 {
 		checks, counts, sizes = *noiseChecks, []int{5, 7, 10}, []int{6, 12}
@@ -353,8 +347,7 @@ func (c asked) Err() error { return c.err() }
 // TestCheckMemory: beside the tasks Check holds the records of those left out, and not of all.
 func TestCheckMemory(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	r := rng.Stream(1, t.Name())
 	tasks := make([]cmbo.Task, 1000)
 	for i := range tasks {
@@ -368,7 +361,7 @@ func TestCheckMemory(t *testing.T) {
 	}
 	before, learning := held(), 0.0
 	learns := asked{ctx, func() error { learning = held(); return context.Canceled }}
-	_, err = cmbo.Check(learns, space, tasks, cmbo.WithCheckTasks(1))
+	_, err := cmbo.Check(learns, space, tasks, cmbo.WithCheckTasks(1))
 	require.ErrorIs(t, err, context.Canceled)
 	require.Less(t, learning-before, 2e3*float64(len(tasks)), "bytes when a Learn begins")
 	runtime.KeepAlive(tasks)
@@ -383,8 +376,7 @@ func TestCheckOfTwoTasks(t *testing.T) {
 }
 
 func TestCheckRefuses(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := recorded(3, 6)
 	constant := []cmbo.Task{{ID: "a", X: tasks[0].X, Y: make([]float64, 6)}, {ID: "b", X: tasks[1].X[:4], Y: tasks[1].Y[:4]}}
 	prior := learn(t, space, tasks)
@@ -409,8 +401,7 @@ func TestCheckRefuses(t *testing.T) {
 
 // TestCheckOfFewTasksNamesNone: three tasks of six rows cannot tell which of them is upside down.
 func TestCheckOfFewTasksNamesNone(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for i := range uint64(10) {
 		r := rng.Stream(i, t.Name())
 		var tasks []cmbo.Task
@@ -428,8 +419,7 @@ func TestCheckOfFewTasksNamesNone(t *testing.T) {
 
 // TestCheckSaysWhatIsMissing: tasks that cannot be left out are named, with what they lack.
 func TestCheckSaysWhatIsMissing(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := recorded(5, 6)
 	for i := range tasks {
 		tasks[i].Outputs = map[string][]float64{"seconds": {1, 2, 3, 4, 5, 6}}

@@ -11,8 +11,7 @@ import (
 
 // TestSurrogatesConform: the models of the package keep the contract of those of others.
 func TestSurrogatesConform(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := crashing(5)
 	for i := range tasks {
 		tasks[i].Failed = nil

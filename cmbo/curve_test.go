@@ -52,8 +52,7 @@ func curvedFamily(k, n int) []cmbo.Task {
 // has none, and without a past.
 func curved(t testing.TB) []kit {
 	list, _ := grid(t, 6)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	past := learn(t, box, curvedFamily(5, 12), smallSets...)
 	bare := learn(t, box, family(5, 12), smallSets...)
 	few := cmbo.WithCandidateCounts(20, 6)
@@ -589,8 +588,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 // as told, and those of past tasks change no proposal.
 func TestCurveOfOneStep(t *testing.T) {
 	list, _ := grid(t, 6)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	bare, tasks := family(5, 12), family(5, 12)
 	for i := range tasks {
 		for _, y := range tasks[i].Y {
@@ -673,8 +671,7 @@ func TestReportErrors(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, task.Failed, 1)
 
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	positive := newOptimizer(t, box, cmbo.WithPositiveValues())
 	first, err := positive.Ask(ctx)
 	require.NoError(t, err)
@@ -716,8 +713,7 @@ func TestReportErrors(t *testing.T) {
 
 // A step that was stored where an int has more bits is none of damage: the error says what this build does not hold.
 func TestStepsBeyondAnInt(t *testing.T) {
-	box, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	var journal []byte
 	o := newOptimizer(t, box, cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil }))
 	trial, err := o.Ask(ctx)
@@ -748,8 +744,7 @@ func TestStepsBeyondAnInt(t *testing.T) {
 // Curves stay with their tasks: in a prior, encoded or added to, in another space, in a
 // Learner; tasks whose curves cannot be are refused by name.
 func TestCurvesOfTasks(t *testing.T) {
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	tasks := curvedFamily(4, 10)
 	tasks[1].Curves[3] = cmbo.Curve{}
 	tasks[2].Curves = nil
@@ -816,8 +811,7 @@ func TestCurvesOfTasks(t *testing.T) {
 // TestFitsOfOthersForgotten: without a prior a fit to what a stopped trial let expect does not serve as many other
 // values, so that a read in between changes nothing, and a restored run goes on as one that never stopped.
 func TestFitsOfOthersForgotten(t *testing.T) {
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	f := func(x []float64) float64 { return -(x[0] - 0.3) * (x[0] - 0.3) }
 	at := func(x []float64, step int) float64 { return f(x) + 0.02*x[1]/float64(step) }
 	run := func(seed uint64, restored bool) (asked [][]float64, resumed bool) {
@@ -867,8 +861,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 // TestRefitAsRowsChange: without a prior hyperparameters are those of the rows that count, also where as many others were
 // fitted to before: the estimate of an evaluation that goes on gives way to the next one. A restored run takes the same.
 func TestRefitAsRowsChange(t *testing.T) {
-	line, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	o := newOptimizer(t, line, cmbo.WithCheckpoints(), cmbo.WithInitial(6))
 	report := func(trial cmbo.Trial, step int) (y float64) {
 		y = math.Sin(12*trial.X[0]) + 0.03*float64(10-step)*math.Cos(50*trial.X[0])
@@ -945,8 +938,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 
 // TestTransferCountsTold: what a stopped trial lets expect is no value told.
 func TestTransferCountsTold(t *testing.T) {
-	line, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	f := func(x float64) float64 { return -(x - 0.3) * (x - 0.3) }
 	var past []cmbo.Task
 	for k := range 4 {
@@ -981,8 +973,7 @@ func TestTransferCountsTold(t *testing.T) {
 // TestCutoffOfOpposedCurves: where trials that show poor values early end with the good ones, no value
 // is one from which on they are hopeless.
 func TestCutoffOfOpposedCurves(t *testing.T) {
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	known := 0
 	for _, wave := range []float64{6, 9, 12} {
 		o := newOptimizer(t, square, cmbo.WithCandidateCounts(200, 50))
@@ -1036,8 +1027,7 @@ func TestCutoffAboveFloor(t *testing.T) {
 // the model and the law of curves see low ones as closer together; a curve at the floor says nothing of one that
 // is expected to be worse.
 func TestEndOfAPoorTrial(t *testing.T) {
-	line, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	for name, f := range map[string]func(x float64) float64{
 		"bowl":     func(x float64) float64 { return (x - 0.3) * (x - 0.3) },
 		"explodes": func(x float64) float64 { return math.Exp(8 * math.Abs(x-0.3)) },

@@ -199,8 +199,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 // pending points, noise variances, values that are unlike the past's or upside down, and a prior
 // that was encoded.
 func defaultProblems(t *testing.T) []defaultProblem {
-	box, err := cmbo.UnitCube(3)
-	require.NoError(t, err)
+	box := unitCube(t, 3)
 	list := syntheticList(120, 3)
 	// Tasks of four kinds, each with an offset and a scale of its own.
 	kind := func(j int, x []float64) float64 {

@@ -44,8 +44,7 @@ func paraboloid(s float64) func(x []float64) float64 {
 func TestLeavesAFailingRegion(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts questions of whole runs")
-	s, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	s := unitCube(t, 2)
 	asks, never := 0, 0
 	for seed := range uint64(*leavesRuns) {
 		p := learn(t, s, paraboloids(seed, 40), cmbo.WithAblation(strings.Fields(*leavesOther)...))
@@ -69,8 +68,7 @@ func TestLeavesAFailingRegion(t *testing.T) {
 func TestFailingPeak(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares losses of whole runs")
-	s, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	s := unitCube(t, 2)
 	const budget, seeds = 30, 5
 	var withPast, without int
 	for seed := range uint64(seeds) {
@@ -97,8 +95,7 @@ func TestFailingPeak(t *testing.T) {
 
 // TestFirstBatch: points asked for before the first value are not all the past's best one.
 func TestFirstBatch(t *testing.T) {
-	s, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	s := unitCube(t, 2)
 	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, paraboloids(1, 30))))
 	trials, err := o.AskN(ctx, 8)
 	require.NoError(t, err)
@@ -122,8 +119,7 @@ func TestFirstBatch(t *testing.T) {
 func TestNoisyBest(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it asks where whole runs end")
-	s, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	s := unitCube(t, 2)
 	prior := cmbo.WithPrior(learn(t, s, paraboloids(1, 30)))
 	f := paraboloid(0.62)
 	for _, opts := range [][]cmbo.Option{nil, {prior}} {
@@ -146,8 +142,7 @@ func TestNoisyBest(t *testing.T) {
 // TestNoUnitIsInvented: values that are all equal have no scale, so nothing is said of
 // what more would bring.
 func TestNoUnitIsInvented(t *testing.T) {
-	s, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	o := newOptimizer(t, s, cmbo.WithInitial(1))
 	for i := range 2 {
 		require.NoError(t, o.Observe([]float64{float64(i)}, 1e6))

@@ -27,8 +27,7 @@ var smallSets = []cmbo.LearnOption{cmbo.WithIndexPoints(12)}
 
 func TestPriorRoundTrip(t *testing.T) {
 	list, _ := grid(t, 6)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.LogInt("e", 1, 9),
 		cmbo.Ordinal("f", 1, 4, 16), cmbo.Float("g", 0, 1).WithStep(0.25))
 	require.NoError(t, err)
@@ -77,8 +76,7 @@ func TestPriorRoundTrip(t *testing.T) {
 
 // TestPriorSize: the size per task is what the documentation says.
 func TestPriorSize(t *testing.T) {
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	size := func(k, n int) int {
 		return len(encode(t, learn(t, box, family(k, n), smallSets...)))
 	}
@@ -89,8 +87,7 @@ func TestPriorSize(t *testing.T) {
 
 // TestPriorRefusesDamage flips every bit, cuts at every length and appends.
 func TestPriorRefusesDamage(t *testing.T) {
-	box, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	p := learn(t, box, []cmbo.Task{{ID: "a", X: [][]float64{{0.1}, {0.7}}, Y: []float64{1, 2}}}, cmbo.WithIndexPoints(2))
 	b := encode(t, p)
 	refused := func(b []byte) {
@@ -112,14 +109,14 @@ func TestPriorRefusesDamage(t *testing.T) {
 	for _, v := range []byte{0, 1, 18, 20} {
 		other := bytes.Clone(b)
 		other[9] = v
-		_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+		_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 		require.ErrorIs(t, err, cmbo.ErrVersion)
 		require.ErrorContains(t, err, fmt.Sprintf("prior of version %d, this release reads 19: learn it again", v))
 	}
 	// An option that does not exist follows the y policy.
 	other := bytes.Replace(b, []byte("\x06zscore\x00"), []byte("\x06zscore\x01"), 1)
 	require.NotEqual(t, b, other)
-	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+	_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 	require.ErrorIs(t, err, cmbo.ErrVersion)
 	for text, want := range map[string]string{"\x06zscore": `an unknown y policy "{score"`, "\x05float": `a parameter of kind "gloat"`} {
 		other := bytes.Replace(b, []byte(text), []byte(text[:1]+string(text[1]+1)+text[2:]), 1)
@@ -151,8 +148,7 @@ func TestPriorRefusesDamage(t *testing.T) {
 // TestPriorRefusesValues: no sum holds out against whoever computes it anew, so values that no
 // task may have are refused by what they are.
 func TestPriorRefusesValues(t *testing.T) {
-	box, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	const least, y, noise = 3e-5, 0.7071, 0.0123
 	task := cmbo.Task{ID: "a", X: [][]float64{{0.1}, {0.5}, {0.7}}, Y: []float64{1, y, 2}, NoiseVariance: []float64{noise, 0, 0}}
 	task.Outputs = map[string][]float64{"seconds": {2, least, 1e150}}
@@ -183,7 +179,7 @@ func TestPriorRefusesValues(t *testing.T) {
 	label := bytes.Index(b[at:], bits(-1))
 	require.Positive(t, label)
 	other := slices.Concat(b[:at+label], bits(1), b[at+label+8:])
-	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
+	_, err := cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(other)))
 	require.ErrorIs(t, err, cmbo.ErrCorrupt)
 	require.ErrorContains(t, err, `task "crashed": no observations`)
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, []byte("\acrashed"), []byte("\x00"), 1))))
@@ -196,8 +192,7 @@ func TestPriorRefusesValues(t *testing.T) {
 
 // TestPriorRefusesTasks: what no Learn takes is no prior's, and no two encodings are of one prior.
 func TestPriorRefusesTasks(t *testing.T) {
-	box, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	tasks := make([]cmbo.Task, 3)
 	for i := range tasks {
 		tasks[i] = cmbo.Task{ID: fmt.Sprint("t", i), X: [][]float64{{0.1}, {0.5}}, Y: []float64{1, 2.5},
@@ -278,8 +273,7 @@ func (failingReader) Read([]byte) (int, error) { return 0, io.ErrClosedPipe }
 // TestPriorTasks: a prior gives its tasks back as they were told, bit for bit, whatever it
 // made of them to learn from, also decoded.
 func TestPriorTasks(t *testing.T) {
-	box, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	task := cmbo.Task{ID: "a"}
 	for i := range 12 {
 		x := float64(i) / 11
@@ -307,8 +301,7 @@ func TestPriorTasks(t *testing.T) {
 // TestPriorOfLargeVariances: a variance of a task's values in the unit of their deviation, which a task of equal values
 // makes smaller, is bounded as a stored prior has it.
 func TestPriorOfLargeVariances(t *testing.T) {
-	cube, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	cube := unitCube(t, 1)
 	x := [][]float64{{0.1}, {0.5}, {0.9}}
 	tasks := []cmbo.Task{{ID: "a", X: x, Y: []float64{0.1, 0.2, 0.15}, NoiseVariance: []float64{0, 1e150, 0}}, {ID: "b", X: x, Y: []float64{3, 3, 3}}}
 	p := learn(t, cube, tasks)

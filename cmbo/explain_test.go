@@ -77,8 +77,7 @@ func TestCandidatesOfSmallSpace(t *testing.T) {
 // bit for bit, and to ask for it changes no proposal.
 func TestExplain(t *testing.T) {
 	list, rows := grid(t, 9)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	past, f := kinds(6, 15)
 	past[0].Failed = [][]float64{{0.1, 0.1}}
 	hierarchical := learn(t, list, past, cmbo.WithIndexPoints(80))
@@ -467,8 +466,7 @@ func TestOutlookCost(t *testing.T) {
 // TestOutlookIsOfNextAsk: the candidates are those of the next proposal in a box too, and an open
 // trial, which stays one of them, changes nothing of what they promise or hold.
 func TestOutlookIsOfNextAsk(t *testing.T) {
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	o := newOptimizer(t, box, cmbo.WithSurrogate(rising{until: 1}), cmbo.WithCandidateCounts(16, 1), cmbo.WithYPolicy(cmbo.RawValues))
 	f := bump([]float64{0.6, 0.3})
 	drive(t, o, f, 6)

@@ -50,8 +50,7 @@ func TestOutputAlikeBeyondItsLimit(t *testing.T) {
 
 // TestOutputAlikeWithinItsLimit: an output of one value that holds its limit leaves the model in charge.
 func TestOutputAlikeWithinItsLimit(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for _, valid := range []float64{0.5, 1} { // the limit itself, and beyond doubt
 		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("valid", cmbo.AtLeast(0.5)))
 		n := 0.0

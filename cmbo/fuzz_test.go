@@ -188,8 +188,7 @@ func FuzzLearn(f *testing.F) {
 	f.Add([]byte{1, 1, 0, 0, 0, 0, 0, 0, 0, 0xf8, 0x7f, 1, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
 		r := &reader{b: b}
-		space, err := cmbo.UnitCube(1)
-		require.NoError(t, err)
+		space := unitCube(t, 1)
 		tasks := make([]cmbo.Task, r.byte()%5)
 		for j := range tasks {
 			tasks[j].ID = string(rune('a' + r.byte()%8))
@@ -220,8 +219,7 @@ func FuzzLearn(f *testing.F) {
 // and a prior that is accepted is encoded as it was, has tasks that could be learned from
 // anew, their values bounded, and works.
 func FuzzDecodePrior(f *testing.F) {
-	cube, err := cmbo.UnitCube(1)
-	require.NoError(f, err)
+	cube := unitCube(f, 1)
 	list, err := cmbo.Candidates([][]float64{{0}, {0.25}, {0.5}, {1}})
 	require.NoError(f, err)
 	add := func(s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) {

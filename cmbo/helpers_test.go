@@ -62,6 +62,12 @@ func grid(t testing.TB, m int) (*cmbo.Space, [][]float64) {
 	return s, rows
 }
 
+func unitCube(t testing.TB, dim int) *cmbo.Space {
+	s, err := cmbo.UnitCube(dim)
+	require.NoError(t, err)
+	return s
+}
+
 func learn(t testing.TB, s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) *cmbo.Prior {
 	p, err := cmbo.Learn(ctx, s, tasks, opts...)
 	require.NoError(t, err)

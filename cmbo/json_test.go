@@ -14,8 +14,7 @@ import (
 // TestUnknownNumbersInJSON: what an optimiser says goes into JSON at any moment, all exported fields by their names, and
 // comes back but for numbers that are not known.
 func TestUnknownNumbersInJSON(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	opt := newOptimizer(t, space, cmbo.WithOutput("seconds", cmbo.AtMost(2)))
 	trial, err := opt.Ask(ctx)
 	require.NoError(t, err)

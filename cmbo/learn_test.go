@@ -19,8 +19,7 @@ import (
 // TestLearnReport: what learning says of the tasks.
 func TestLearnReport(t *testing.T) {
 	testutil.SkipRace(t, "TestLearnIgnoresTheOrderOfTasks has its goroutines")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := family(10, 30)
 	r := learn(t, space, tasks, cmbo.WithIndexPoints(40)).Report()
 	require.Equal(t, 12/(12+float64(len(tasks))), r.Shrinkage)
@@ -215,8 +214,7 @@ func TestLearnKernels(t *testing.T) {
 
 // A run whose past tasks have two values each takes its own values for values, and not for noise.
 func TestPastOfTwoValues(t *testing.T) {
-	s, err := cmbo.UnitCube(3)
-	require.NoError(t, err)
+	s := unitCube(t, 3)
 	f := func(x []float64) float64 { return (x[0]-0.3)*(x[0]-0.3) + x[1] + 0.3*x[2] }
 	var tasks []cmbo.Task
 	for i := range 10 {
@@ -251,8 +249,7 @@ func TestPastOfTwoValues(t *testing.T) {
 // TestLearnOfNearlyEqualPoints: points that nearly coincide, as those of a parameter without the logarithm that its
 // values follow, are learned from, on fewer index points than there are.
 func TestLearnOfNearlyEqualPoints(t *testing.T) {
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	for seed := uint64(60); seed < 80; seed++ {
 		r := rng.Stream(seed, "nearly equal points")
 		var tasks []cmbo.Task
@@ -304,8 +301,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 // The others still say where the next task is good, and nothing is taken for noise.
 func TestLearnsFromRunsThatConverged(t *testing.T) {
 	t.Parallel()
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	r := rng.Stream(1, t.Name())
 	var tasks []cmbo.Task
 	for i := range 6 {

@@ -110,8 +110,7 @@ func small() []cmbo.LearnOption {
 // TestLearnerOfFewTasks: tasks that a learner can hold give the prior of Learn, which takes
 // them in the order of their IDs, whatever order they come in.
 func TestLearnerOfFewTasks(t *testing.T) {
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	list, _ := grid(t, 9)
 	tasks := past(15)
 	spaces := []*cmbo.Space{cube, list}
@@ -138,8 +137,7 @@ func TestLearnerOfFewTasks(t *testing.T) {
 // shards that were encoded on the way, and any number of cores, give the same bits.
 func TestLearnerIsTheSameEverywhere(t *testing.T) {
 	fewKept(t, 12)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := past(60)
 	sorted, err := cmbo.LearnFrom(ctx, cube, each(tasks), small()...)
 	require.NoError(t, err)
@@ -299,8 +297,7 @@ func TestLearnerPassesMatter(t *testing.T) {
 // than it keeps the sample.
 func TestLearnerTasks(t *testing.T) {
 	fewKept(t, 8)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	added := past(8)
 	slices.Reverse(added)
 	l, err := cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, merged(t, newLearner(t, cube, small()...), added...))))
@@ -333,10 +330,9 @@ func TestLearnerTasks(t *testing.T) {
 // nothing.
 func TestLearnerRefuses(t *testing.T) {
 	fewKept(t, 8)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	l := newLearner(t, cube, small()...)
-	_, err = l.EndPass(ctx)
+	_, err := l.EndPass(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 	_, err = l.Prior(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
@@ -362,8 +358,7 @@ func TestLearnerRefuses(t *testing.T) {
 	require.ErrorIs(t, l.Add(alone), cmbo.ErrTask)
 	require.Equal(t, before, encoded(t, l))
 
-	cube3, err := cmbo.UnitCube(3)
-	require.NoError(t, err)
+	cube3 := unitCube(t, 3)
 	list, _ := grid(t, 4)
 	list5, _ := grid(t, 5)
 	other := newLearner(t, list5, small()...)
@@ -444,8 +439,7 @@ func TestLearnerRefuses(t *testing.T) {
 // TestLearnFromReaders: what a reader yields is copied, it is not asked on when the context is done, and one that
 // returns nothing to read is the caller's mistake.
 func TestLearnFromReaders(t *testing.T) {
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	want, err := cmbo.LearnFrom(ctx, cube, each(past(9)), small()...)
 	require.NoError(t, err)
 	done, cancel := context.WithCancel(ctx)
@@ -479,8 +473,7 @@ func TestLearnFromReaders(t *testing.T) {
 // TestLearnKeepsOrder: as many tasks as a learner holds are learned from in the order in which they are given.
 func TestLearnKeepsOrder(t *testing.T) {
 	fewKept(t, 3)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := past(4)[1:]
 	slices.Reverse(tasks)
 	for i, task := range learn(t, cube, tasks, small()...).Tasks() {
@@ -492,8 +485,7 @@ func TestLearnKeepsOrder(t *testing.T) {
 // seed, and in a single task before a learner has it.
 func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 	fewKept(t, 3)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := past(9)
 	for i := range tasks {
 		tasks[i].Context = cmbo.Context{"height": i}
@@ -507,7 +499,7 @@ func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 	l := newLearner(t, cube)
 	tasks[1].Outputs = space.Columns{"Seconds": tasks[1].Y, "seconds": tasks[1].Y}
 	require.ErrorIs(t, l.Add(tasks[1]), cmbo.ErrTask)
-	_, err = l.Prior(ctx)
+	_, err := l.Prior(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 
 	// Nor has a learner two tasks that exclude each other, of which it would never make a prior.
@@ -554,8 +546,7 @@ func TestManyTasksAreHeldAgainstEachOther(t *testing.T) {
 // refused, and others count as two, whatever the order and whoever adds them.
 func TestLearnFromHoldsTheSampleAgainstItself(t *testing.T) {
 	fewKept(t, 6)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := slices.DeleteFunc(past(27), func(k cmbo.Task) bool { return len(k.X) == 0 })[:24]
 	tasks = append(tasks, cmbo.Task{ID: "failure alone", Failed: [][]float64{{0.1, 0.1}}})
 	from := func(tasks []cmbo.Task, workers int) (*cmbo.Prior, error) {
@@ -623,8 +614,7 @@ func TestLearnFromHoldsTheSampleAgainstItself(t *testing.T) {
 // merged if they do not keep both.
 func TestMergeHoldsTheSampleAgainstItself(t *testing.T) {
 	fewKept(t, 3)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := past(7)[1:]
 	learner := func(tasks ...cmbo.Task) *cmbo.Learner {
 		l, err := cmbo.DecodeLearner(cube, bytes.NewReader(encoded(t, merged(t, newLearner(t, cube, small()...), tasks...))))
@@ -671,15 +661,14 @@ func merged(t testing.TB, l *cmbo.Learner, tasks ...cmbo.Task) *cmbo.Learner {
 // learner that it is given to, so that passes end.
 func TestLearnerRange(t *testing.T) {
 	fewKept(t, 10)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	tasks := past(30)
 	far := slices.IndexFunc(tasks, func(k cmbo.Task) bool { return k.ID == "run-000021" })
 	for i := range tasks[far].Y {
 		tasks[far].Y[i] = 1e12 * float64(i) // beside values of about 10, and raw
 	}
 	opts := append(small(), cmbo.WithYPolicy(cmbo.RawValues))
-	_, err = cmbo.LearnFrom(ctx, cube, each(tasks), opts...)
+	_, err := cmbo.LearnFrom(ctx, cube, each(tasks), opts...)
 	require.ErrorIs(t, err, cmbo.ErrNumerical)
 	var where *cmbo.DataError
 	require.ErrorAs(t, err, &where)
@@ -725,8 +714,7 @@ func TestLearnerMemory(t *testing.T) {
 		runtime.ReadMemStats(&m)
 		return m.HeapAlloc
 	}
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	const n = 400
 	runtime.GC() // the second one, in heap, empties pools
 	base = heap()

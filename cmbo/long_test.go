@@ -18,8 +18,7 @@ var observations = flag.Int("observations", 60, "number of observations in each 
 func TestLongRun(t *testing.T) {
 	testutil.SkipShort(t, "it measures memory")
 	list, _ := grid(t, 50)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	prior := learn(t, box, family(5, 10), smallSets...)
 	n := min(*observations, 2400) // candidates
 	f := bump([]float64{0.3, 0.6})

@@ -108,8 +108,7 @@ func TestPenalties(t *testing.T) {
 // and two are penalties. A restored run goes on alike. With limits penalties stay: low values may be all that hold them.
 func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 	list, rows := grid(t, 6)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	f := func(x []float64, penalty float64) float64 {
 		if x[0] > 0.6 {
 			return penalty
@@ -159,8 +158,7 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 		r := rng.Stream(seed, t.Name()+family)
 		dim := 2 + int(seed%4)
 		f := slopesTo(family, r, dim, 1)[0]
-		s, err := cmbo.UnitCube(dim)
-		require.NoError(t, err)
+		s := unitCube(t, dim)
 		points, err := s.Sample(4000, r.Uint64())
 		require.NoError(t, err)
 		along := make([]float64, dim)
@@ -226,8 +224,7 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 // run's own that were raised: at their points and, in spaces without a list, at random ones.
 func TestIntervalsHoldLowValuesTold(t *testing.T) {
 	testutil.SkipRace(t, "one goroutine asks")
-	space, err := cmbo.UnitCube(3)
-	require.NoError(t, err)
+	space := unitCube(t, 3)
 	var told, low, random, held int
 	for seed := range uint64(3) {
 		r := rng.Stream(seed, t.Name())

@@ -39,8 +39,7 @@ func masses(none, population, cluster0, cluster1, a, b float64) []cmbo.Hypothesi
 // transferFrom has a run of n rising values tell what the mixture comes to.
 func transferFrom(t *testing.T, m mixed, n int) cmbo.Transfer {
 	t.Helper()
-	space, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	space := unitCube(t, 1)
 	o := newOptimizer(t, space, cmbo.WithSurrogate(m))
 	for i := range n {
 		require.NoError(t, o.Observe([]float64{float64(i) / 10}, float64(i)))
@@ -158,8 +157,7 @@ func TestVerdictOfUse(t *testing.T) {
 	// Regret at random of 1.286 and 1.306 times their own, on the list.
 	less := []float64{1, 3, 9, 2, 10, 4, 0, 7, 5, 6, 8, -1e9}
 	more := []float64{3, 8, 7, 0, 4, 5, 10, 2, 6, 1, 9, -1e9}
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	for _, tt := range []struct {
 		y      []float64
 		mean   func([]float64) []float64

@@ -15,8 +15,7 @@ import (
 func TestRecommendWithinNoisyLimit(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it asks where whole runs end")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	size := func(x []float64) float64 { return 2*x[0] + x[1] }
 	beyond := 0
 	for seed := range uint64(10) {
@@ -40,8 +39,7 @@ func TestRecommendWithinNoisyLimit(t *testing.T) {
 
 // TestRecommendOfNoisyOutputsChangesNothing: a run proposes the same whether it is asked for a recommendation or not.
 func TestRecommendOfNoisyOutputsChangesNothing(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	r := rng.Stream(1, t.Name())
 	asked, other := newOptimizer(t, space, cmbo.WithOutput("size", cmbo.AtMost(1.5))), newOptimizer(t, space, cmbo.WithOutput("size", cmbo.AtMost(1.5)))
 	for range 14 {

@@ -221,8 +221,7 @@ func meanAndError(v []float64) (mean, se float64) {
 // goes on alike, and foretells values in their own unit. Where a noise variance is given, with
 // another y policy, and with a prior, values are seen as they are.
 func TestViewRestored(t *testing.T) {
-	s, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	s := unitCube(t, 2)
 	cost := func(x []float64) float64 { return math.Exp(6 * (x[0] + x[1]*x[1])) }
 	seen := func(o *cmbo.Optimizer) bool {
 		step, ok := o.LastStep()

@@ -374,8 +374,7 @@ func TestOptimizerScaleOfValues(t *testing.T) {
 
 func TestOptimizerSameAtAnyNumberOfCores(t *testing.T) {
 	space, _ := grid(t, 12)
-	params, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	params := unitCube(t, 2)
 	f := bump([]float64{0.6, 0.3})
 	run := func(cores int) (out [][]float64, weights []float64) {
 		defer runtime.GOMAXPROCS(runtime.GOMAXPROCS(cores))
@@ -517,8 +516,7 @@ func TestOptimizerRejectsBadInput(t *testing.T) {
 func TestNewRejects(t *testing.T) {
 	space, _ := grid(t, 4)
 	prior := learn(t, space, family(4, 10))
-	other, err := cmbo.UnitCube(3)
-	require.NoError(t, err)
+	other := unitCube(t, 3)
 	for name, tt := range map[string]struct {
 		space *cmbo.Space
 		opts  []cmbo.Option
@@ -602,8 +600,7 @@ func TestOptimizerTaskRoundTrip(t *testing.T) {
 }
 
 func TestTrials(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	opt := newOptimizer(t, space)
 	require.Empty(t, opt.Trials())
 	asked, err := opt.AskN(ctx, 7)

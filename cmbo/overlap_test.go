@@ -235,8 +235,7 @@ func TestResumedMeanwhile(t *testing.T) {
 // TestReportDuringStop: what a trial reports while its stop is worked out counts for what is expected of its end, as if
 // it had been reported before.
 func TestReportDuringStop(t *testing.T) {
-	line, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	estimate := func(overlap bool) cmbo.Task {
 		model := &paused{}
 		o := newOptimizer(t, line, cmbo.WithSurrogate(model))

@@ -146,8 +146,7 @@ func hillsOf(tb testing.TB, family string, seed uint64) pastProblem {
 
 // problemOf returns the problem of functions in dim coordinates, the last of which is the target.
 func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, noise float64) pastProblem {
-	s, err := cmbo.UnitCube(dim)
-	require.NoError(tb, err)
+	s := unitCube(tb, dim)
 	return problemIn(tb, r, s, fs, noise)
 }
 
@@ -351,8 +350,7 @@ func ratioOf(logs []float64) string {
 // onAList returns the problem of functions on a list of so many points, of which each task but the last, the target, has count
 // with noise of .01, and the target's largest value there.
 func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, points, count int) (h pastProblem, top float64) {
-	numbers, err := cmbo.UnitCube(dim)
-	require.NoError(tb, err)
+	numbers := unitCube(tb, dim)
 	rows, err := numbers.Sample(points, r.Uint64())
 	require.NoError(tb, err)
 	h.space, err = numbers.WithCandidates(rows)

@@ -85,8 +85,7 @@ func (s fusedSurrogate) Score(_ context.Context, dst []float64, x *linalg.Dense,
 // before it.
 func TestPanicsChangeNothing(t *testing.T) {
 	list, _ := grid(t, 5)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	f := new(fuse)
 	k := fusedKernel{foreign{0.5}, f}
 	prior := learn(t, box, family(4, 6), append(slices.Clip(smallSets), cmbo.WithKernel(k))...)

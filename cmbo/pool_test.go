@@ -15,8 +15,7 @@ import (
 // it stays the best; whatever else was asked, a run with past tasks, open trials and failures
 // says of them, bit for bit, what a restored one says that has worked out nothing yet.
 func TestCandidatesStay(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	prior := learn(t, space, crashing(3), cmbo.WithIndexPoints(60))
 	const sobol, local = 203, 41
 	o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithCandidateCounts(sobol, local))
@@ -100,8 +99,7 @@ func TestCandidatesStay(t *testing.T) {
 
 // TestFewCandidates: where blocks have a point or none, each proposal has a new one.
 func TestFewCandidates(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	prior := learn(t, space, family(3, 10), cmbo.WithIndexPoints(30))
 	for sobol := 1; sobol <= 5; sobol++ {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithCandidateCounts(sobol, 0))

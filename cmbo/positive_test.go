@@ -96,8 +96,7 @@ func (c *cost) measure(r *rand.Rand, x, y float64) float64 {
 func TestForecastsOfSkewedCosts(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts forecasts")
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	for _, positive := range []bool{true, false} {
 		if !positive && *skewedRuns < 20 {
 			continue // it is what the option is compared with
@@ -178,8 +177,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 func TestPositiveValuesAreLogarithms(t *testing.T) {
 	t.Parallel()
 	list, _ := grid(t, 7)
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	r := rand.New(rand.NewPCG(1, 2))
 	past := pastOf(r, skewed[2].draw, 6)
 	past[0].NoiseVariance = make([]float64, len(past[0].Y))
@@ -348,8 +346,7 @@ func TestOutlookOfPositiveValues(t *testing.T) {
 // A value that is not positive is refused with its place, and what was told stays; the
 // prior carries the option, snapshots and journals do, and a contradiction is an error.
 func TestPositiveValuesRefuse(t *testing.T) {
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	var journal bytes.Buffer
 	write := cmbo.WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
 	o := newOptimizer(t, square, cmbo.WithPositiveValues(), write)
@@ -507,8 +504,7 @@ func TestOutlookOfCertainValues(t *testing.T) {
 // TestFarFromTheBest: a run whose values lie mostly near the best one still knows a smooth function elsewhere, which differs
 // there by far more than those values do.
 func TestFarFromTheBest(t *testing.T) {
-	s, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	cost := func(x []float64) float64 { return 2 * math.Exp(20*(x[0]-0.4)*(x[0]-0.4)) }
 	for seed := range uint64(4) {
 		o := newOptimizer(t, s, cmbo.WithMinimize(), cmbo.WithPositiveValues(), cmbo.WithSeed(seed+1))

@@ -37,8 +37,7 @@ type kit struct {
 
 func kits(t testing.TB) []kit {
 	list, _ := grid(t, 6)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.Int("e", 1, 9))
 	require.NoError(t, err)
 	small, err := cmbo.NewSpace(cmbo.Int("a", 0, 4), cmbo.Categorical("b", "x", "y", "z"))
@@ -378,8 +377,7 @@ func TestWithNewPrior(t *testing.T) {
 	}
 
 	// So it keeps the numbers of candidates, whose default may be another in another release.
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	begun := snapshot(t, newOptimizer(t, box, cmbo.WithCandidateCounts(40, 7)))
 	resumed, _, err := cmbo.ResumeJournal(bytes.NewReader(begun), box)
 	require.NoError(t, err)
@@ -891,8 +889,7 @@ func TestResumeJournal(t *testing.T) {
 // resumes, cuts the file to valid, and goes on. Whatever a killed process has left of the first
 // line, and whether or not events follow, the file then holds the run.
 func TestResumeJournalInPlainFile(t *testing.T) {
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	name := filepath.Join(t.TempDir(), "run")
 	broken := errors.New("broken")
 	var fault error

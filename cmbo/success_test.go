@@ -62,8 +62,7 @@ func driveFailing(t *testing.T, o *cmbo.Optimizer, n int) (points [][]float64, f
 // failed, which one that knows of no failures does not.
 func TestFailuresTeach(t *testing.T) {
 	testutil.SkipShort(t, "it asks where proposals lie")
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := crashing(4)
 	prior, err := cmbo.Learn(t.Context(), space, tasks)
 	require.NoError(t, err)
@@ -112,8 +111,7 @@ func TestFailuresTeach(t *testing.T) {
 // TestNoFailuresNoModel: without a failure there is no probability of success, and
 // tasks that hold none give the prior of tasks without the field, bit for bit.
 func TestNoFailuresNoModel(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	tasks := crashing(3)
 	for i := range tasks {
 		tasks[i].Failed = nil
@@ -142,8 +140,7 @@ func TestNoFailuresNoModel(t *testing.T) {
 // TestFailuresRestored: a run with failures goes on from a snapshot, a journal and an
 // encoded prior as it would have.
 func TestFailuresRestored(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	learned, err := cmbo.Learn(t.Context(), space, crashing(3))
 	require.NoError(t, err)
 	var blob bytes.Buffer
@@ -175,8 +172,7 @@ func TestFailuresRestored(t *testing.T) {
 // TestFailuresAlone: a prior keeps tasks of failures alone, which come last, and learns where
 // evaluations succeed from them where no other evaluation failed, too.
 func TestFailuresAlone(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	valued := crashing(3)
 	valued[0].Failed = nil
 	alone := []cmbo.Task{{ID: "crash", Failed: [][]float64{{0.8, 0.7}, {0.9, 0.2}}}, {ID: "crash 2", Failed: [][]float64{{0.6, 0.6}}}}
@@ -193,7 +189,7 @@ func TestFailuresAlone(t *testing.T) {
 			require.Empty(t, tasks[3+i].Y)
 			require.InDeltaSlice(t, slices.Concat(task.Failed...), slices.Concat(tasks[3+i].Failed...), 1e-15)
 		}
-		_, _, err = p.Adopt(t.Context(), space, cmbo.Changes{})
+		_, _, err := p.Adopt(t.Context(), space, cmbo.Changes{})
 		require.NoError(t, err)
 		run := newOptimizer(t, space, cmbo.WithPrior(p))
 		_, err = run.Ask(t.Context())
@@ -206,7 +202,7 @@ func TestFailuresAlone(t *testing.T) {
 			require.ErrorContains(t, err, `task "crash"`)
 		}
 	}
-	_, err = cmbo.Learn(t.Context(), space, alone)
+	_, err := cmbo.Learn(t.Context(), space, alone)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
 	require.ErrorContains(t, err, "none of 2 tasks has a value; they hold 3 failures")
 	_, err = cmbo.Check(t.Context(), space, append(valued[:1:1], alone...))

@@ -32,8 +32,7 @@ func (w watched) CheckState([]float64) error { return nil }
 // what is asked of the run, unlike a proposal, leaves out the open trials.
 func TestSurrogateIsTold(t *testing.T) {
 	list, _ := grid(t, 4)
-	box, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	for _, s := range []*cmbo.Space{list, box} {
 		w := watched{told: new(cmbo.Data), fails: new(error)}
 		o := newOptimizer(t, s, cmbo.WithSurrogate(w), cmbo.WithInitial(0))

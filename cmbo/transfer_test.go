@@ -44,8 +44,7 @@ func transferOf(t testing.TB, o *cmbo.Optimizer) cmbo.Transfer {
 // TestTransferCountsEqualOutputs: values of an output count although they have no scale as long as all are equal, those of
 // failures too.
 func TestTransferCountsEqualOutputs(t *testing.T) {
-	square, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	square := unitCube(t, 2)
 	o := newOptimizer(t, square, cmbo.WithOutput("seconds", cmbo.AtMost(5)))
 	for i, seconds := range []float64{3, 3, 3, 4} {
 		trial, err := o.Ask(ctx)
@@ -268,8 +267,7 @@ func TestCalibrationIsMarginalLikelihood(t *testing.T) {
 // and to ask for it changes no proposal.
 func TestCalibrationRestored(t *testing.T) {
 	space, _ := grid(t, 9)
-	cube, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	cube := unitCube(t, 2)
 	past, f := kinds(6, 15)
 	hierarchical := learn(t, space, past, cmbo.WithIndexPoints(80))
 	for _, c := range []struct {

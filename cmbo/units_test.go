@@ -256,8 +256,7 @@ func TestAdoptKeepsUnits(t *testing.T) {
 // be misled by it.
 func TestTransferOfTheSameTask(t *testing.T) {
 	testutil.SkipShort(t, "it is about verdicts on whole runs")
-	s, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	f := func(x float64) float64 { return -(x - 0.3) * (x - 0.3) }
 	var tasks []cmbo.Task
 	for i := range 5 {
@@ -297,8 +296,7 @@ func TestTransferOfTheSameTask(t *testing.T) {
 // TestLearnOfAnOutlierWithNoise: a value out of all proportion makes the noise given next to
 // nothing in units of the values, and the moments are learned all the same.
 func TestLearnOfAnOutlierWithNoise(t *testing.T) {
-	s, err := cmbo.UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	for _, n := range []int{3, 10, 40} {
 		for _, y := range []cmbo.YPolicy{cmbo.Copula, cmbo.ZScore} {
 			r := rng.Stream(uint64(n), t.Name())

@@ -25,8 +25,7 @@ var (
 func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 	r := rng.Stream(seed, "TestVerdictBesideFailures"+family)
 	dim := 2 + r.IntN(2)
-	space, err := cmbo.UnitCube(dim)
-	require.NoError(tb, err)
+	space := unitCube(tb, dim)
 	ball := func() []float64 { return between(r, dim, 0.2, 0.8) }
 	distance := func(x, c []float64) float64 {
 		d := 0.0

@@ -29,8 +29,7 @@ var (
 func withinOf(tb testing.TB, family string, seed uint64) (s *cmbo.Space, objective, output func(x []float64) float64) {
 	r := rng.Stream(seed, "TestFirstWithinALimit"+family)
 	dim := 2 + int(seed%3)
-	s, err := cmbo.UnitCube(dim)
-	require.NoError(tb, err)
+	s = unitCube(tb, dim)
 	radius, centre, top, phase := *withinRadius*[]float64{0.2, 0.31, 0.4}[dim-2], between(r, dim, 0.1, 0.9), between(r, dim, 0.1, 0.9), between(r, dim, 9, 27)
 	distance := func(x, c []float64) (d float64) {
 		for j := range x {
@@ -166,8 +165,7 @@ func TestFirstSuccess(t *testing.T) {
 
 // TestHedgeOfFailuresAlone: without a past each point is chosen by distance as long as all evaluations have failed.
 func TestHedgeOfFailuresAlone(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	o := newOptimizer(t, space, cmbo.WithInitial(0))
 	for n := range 6 {
 		trial, err := o.Ask(ctx)
@@ -186,8 +184,7 @@ func TestHedgeOfFailuresAlone(t *testing.T) {
 // TestHedgeBeyondALimit: from ten values of an output on of which none holds its limit every second point is chosen by distance,
 // and by nothing else, until one does.
 func TestHedgeBeyondALimit(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("code", cmbo.AtMost(0)))
 	for n := range 17 {
 		trial, err := o.Ask(ctx)
@@ -207,8 +204,7 @@ func TestHedgeBeyondALimit(t *testing.T) {
 // TestHedgeBeyondTwoLimits: the output with most values counts of those that hold no limit, and one that is the same everywhere
 // has all points chosen by distance whatever others are.
 func TestHedgeBeyondTwoLimits(t *testing.T) {
-	space, err := cmbo.UnitCube(2)
-	require.NoError(t, err)
+	space := unitCube(t, 2)
 	for flag, last := range map[bool]string{false: byModel, true: byDistance} {
 		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("a", cmbo.AtMost(0)), cmbo.WithOutput("b", cmbo.AtMost(0), cmbo.Optional()))
 		for n := range 12 {
