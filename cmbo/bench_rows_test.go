@@ -73,10 +73,7 @@ func BenchmarkAskTellTail(b *testing.B) {
 					b.StartTimer()
 				}
 				began := time.Now()
-				trial, err := o.Ask(ctx)
-				if err != nil {
-					b.Fatal(err)
-				}
+				trial := ask(b, o)
 				if err := o.Tell(trial.ID, r.NormFloat64()); err != nil {
 					b.Fatal(err)
 				}

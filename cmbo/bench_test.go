@@ -107,10 +107,7 @@ func BenchmarkAskTell(b *testing.B) {
 					b.StartTimer()
 				}
 				asked++
-				trial, err := o.Ask(ctx)
-				if err != nil {
-					b.Fatal(err)
-				}
+				trial := ask(b, o)
 				if err := o.Tell(trial.ID, r.NormFloat64()); err != nil {
 					b.Fatal(err)
 				}

@@ -33,8 +33,7 @@ func TestStepRounding(t *testing.T) {
 	for _, x := range []float64{sum, 0.3} {
 		require.Equal(t, 1, list.Index([]float64{x}))
 		require.NoError(t, of.Enqueue([]float64{x}))
-		trial, err := of.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, of)
 		require.Equal(t, []float64{0.3}, trial.X)
 		require.Equal(t, 1, trial.Index)
 		require.NoError(t, of.Tell(trial.ID, x))

@@ -75,8 +75,7 @@ func TestCheckByHand(t *testing.T) {
 		best := 1.0
 		reached = evaluations + 1
 		for n := range evaluations {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if v, ok := y[fmt.Sprint(trial.X)]; ok {
 				require.NoError(t, o.Tell(trial.ID, v))
 				best = min(best, (v-known[0])/unit)

@@ -147,10 +147,8 @@ func manyGoroutines(t *testing.T, round uint64) {
 	require.Equal(t, opt.Observations(), again.Observations())
 	require.Equal(t, opt.Trials(), again.Trials())
 	require.Equal(t, weightsOf(t, opt), weightsOf(t, again))
-	next, err := opt.Ask(ctx)
-	require.NoError(t, err)
-	same, err := again.Ask(ctx)
-	require.NoError(t, err)
+	next := ask(t, opt)
+	same := ask(t, again)
 	require.Equal(t, next, same)
 }
 

@@ -49,8 +49,7 @@ func TestContext(t *testing.T) {
 	require.Equal(t, "height", relation.Descriptors[0])
 	for _, h := range []float64{0.1, 0.9} {
 		o := newOptimizer(t, space, cmbo.WithPrior(prior), cmbo.WithContext(cmbo.Context{"height": 100 + 1000*h, "rate": math.NaN(), "live": nil}))
-		first, err := o.Ask(ctx)
-		require.NoError(t, err)
+		first := ask(t, o)
 		require.InDelta(t, h, first.X[0], 0.25)
 		require.NoError(t, o.Tell(first.ID, -0.1))
 		var b bytes.Buffer
@@ -270,8 +269,7 @@ func TestContextOfOutputs(t *testing.T) {
 			newOptimizer(t, space, cmbo.WithPrior(reversed), context, limit, parts),
 		}
 		for n := range 4 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if n == 0 {
 				require.LessOrEqual(t, seconds(trial.X, h), most)
 				require.Equal(t, h == 0.1, seconds(plain.X, h) <= most)
@@ -280,8 +278,7 @@ func TestContextOfOutputs(t *testing.T) {
 				}
 			}
 			for _, p := range others {
-				same, err := p.Ask(ctx)
-				require.NoError(t, err)
+				same := ask(t, p)
 				require.Equal(t, trial.X, same.X)
 				tell(p, same, h)
 			}

@@ -73,8 +73,7 @@ func (c *coverage) count(
 		of[fmt.Sprint(row)] = f[j]
 	}
 	for n := range 20 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, measure(of[fmt.Sprint(trial.X)])))
 		if n < first {
 			continue

@@ -74,8 +74,7 @@ func TestReportsChangeNoProposal(t *testing.T) {
 			r := rng.Stream(1, "curves")
 			var got [][]float64
 			for range want {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				got = append(got, trial.X)
 				y := f(trial.X)
 				c := curveOf(r, y, 0.3)
@@ -193,8 +192,7 @@ func TestReportStops(t *testing.T) {
 			first := -1
 			seen := make(map[string]bool)
 			for range 20 {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.False(t, seen[fmt.Sprint(trial.X)])
 				seen[fmt.Sprint(trial.X)] = true
 				y := 100 + 7*f(trial.X)
@@ -231,7 +229,7 @@ func TestReportStops(t *testing.T) {
 				}
 				require.NoError(t, o.TellStopped(ctx, trial.ID))
 				require.ErrorIs(t, o.TellStopped(ctx, trial.ID), cmbo.ErrTrialClosed)
-				_, err = o.Report(ctx, trial.ID, 100, y)
+				_, err := o.Report(ctx, trial.ID, 100, y)
 				require.ErrorIs(t, err, cmbo.ErrTrialClosed)
 				after, _ := o.Best()
 				require.Equal(t, best.Y, after.Y)
@@ -286,8 +284,7 @@ func TestCheckpoints(t *testing.T) {
 			curves, shown := make(map[int]cmbo.Curve), make(map[int]int) // by trial
 			stops, resumed, ended, compared := 0, 0, 0, 0
 			for range 40 {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				y := 100 + 7*f(trial.X)
 				c, from := curves[trial.Resumes], shown[trial.Resumes]
 				if trial.Resumes == 0 {
@@ -362,13 +359,11 @@ func TestReportOfLongCurves(t *testing.T) {
 			return p
 		}
 		for range trials {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			report(trial.ID, steps)
 			require.NoError(t, o.Tell(trial.ID, float64(trial.ID)))
 		}
-		last, err := o.Ask(ctx)
-		require.NoError(t, err)
+		last := ask(t, o)
 		const few = 50
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
@@ -392,13 +387,11 @@ func TestResumed(t *testing.T) {
 			const from = 5
 			begin := func() cmbo.Trial {
 				require.NoError(t, o.Enqueue(x))
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				return trial
 			}
 			candidates := func() [][]float64 {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				step, _ := o.LastStep()
 				require.NoError(t, o.Cancel(trial.ID))
 				return slices.DeleteFunc(append(step.Candidates, k.space.Rows()...), func(r []float64) bool { return !slices.Equal(r, x) })
@@ -465,8 +458,7 @@ func TestCutoff(t *testing.T) {
 			found := 0
 			var expected, behind, variance float64
 			for range trials {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				y := worth(trial.X)
 				c := curveOf(r, y, 2)
 				for i, step := range c.Steps {
@@ -508,8 +500,7 @@ func TestCutoff(t *testing.T) {
 	o := newOptimizer(t, list)
 	_, _, err := o.Cutoff(ctx, 1, 1)
 	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	_, _, err = o.Cutoff(ctx, trial.ID, -1)
 	require.ErrorIs(t, err, cmbo.ErrStep)
 	cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
@@ -526,8 +517,7 @@ func TestStoppedTeaches(t *testing.T) {
 	o := newOptimizer(t, k.space, k.opts...)
 	f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.35, 0.26})(x) }
 	drive(t, o, f, 3)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	before, sdBefore, err := o.Predict(ctx, trial.X)
 	require.NoError(t, err)
 	end := before - 2*sdBefore
@@ -551,8 +541,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 	r := rng.Stream(8, "own")
 	told := make(map[string]float64)
 	for n := range 14 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		y := -bump([]float64{0.3, 0.3})(trial.X) + 0.2*r.NormFloat64()
 		c := curveOf(r, y, 0.3)
 		for i, step := range c.Steps {
@@ -602,10 +591,9 @@ func TestCurveOfOneStep(t *testing.T) {
 	require.Equal(t, drive(t, plain, f, 4), drive(t, told, f, 4))
 	drive(t, stopped, f, 4)
 	for _, o := range []*cmbo.Optimizer{told, stopped} {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		y := f(trial.X)
-		_, err = o.Report(ctx, trial.ID, 1, y)
+		_, err := o.Report(ctx, trial.ID, 1, y)
 		require.NoError(t, err)
 		if o == told {
 			require.NoError(t, o.Tell(trial.ID, y))
@@ -629,10 +617,9 @@ func TestCurveOfOneStep(t *testing.T) {
 func TestReportErrors(t *testing.T) {
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(2))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	require.ErrorIs(t, o.TellStopped(ctx, trial.ID), cmbo.ErrStep)
-	_, err = o.Report(ctx, trial.ID, 3, 0.5)
+	_, err := o.Report(ctx, trial.ID, 3, 0.5)
 	require.NoError(t, err)
 	before := snapshot(t, o)
 	for _, step := range []int{3, 2, -1} {
@@ -673,8 +660,7 @@ func TestReportErrors(t *testing.T) {
 
 	box := unitCube(t, 2)
 	positive := newOptimizer(t, box, cmbo.WithPositiveValues())
-	first, err := positive.Ask(ctx)
-	require.NoError(t, err)
+	first := ask(t, positive)
 	_, err = positive.Report(ctx, first.ID, 1, 0)
 	require.ErrorIs(t, err, cmbo.ErrValue)
 	require.Len(t, positive.Open(), 1)
@@ -687,8 +673,7 @@ func TestReportErrors(t *testing.T) {
 		}
 		return nil
 	}))
-	first, err = written.Ask(ctx)
-	require.NoError(t, err)
+	first = ask(t, written)
 	p, err = written.Report(ending, first.ID, 1, 0.5)
 	require.ErrorIs(t, err, context.Canceled)
 	require.True(t, p.Trial == first.ID && p.Step == 1 && math.IsNaN(p.Best) && math.IsNaN(p.Mean) && math.IsNaN(p.Chance))
@@ -716,9 +701,8 @@ func TestStepsBeyondAnInt(t *testing.T) {
 	box := unitCube(t, 1)
 	var journal []byte
 	o := newOptimizer(t, box, cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil }))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
-	_, err = o.Report(ctx, trial.ID, 2, 1)
+	trial := ask(t, o)
+	_, err := o.Report(ctx, trial.ID, 2, 1)
 	require.NoError(t, err)
 	wide := func(b []byte) []byte { return bytes.Replace(b, []byte(`"step":2`), []byte(`"step":3000000000`), 1) }
 	lines := bytes.SplitAfter(journal, []byte("\n"))
@@ -817,8 +801,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 	run := func(seed uint64, restored bool) (asked [][]float64, resumed bool) {
 		o := newOptimizer(t, square, cmbo.WithCheckpoints(), cmbo.WithInitial(6), cmbo.WithSeed(seed))
 		for range 6 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			for step := 1; step <= 4; step++ {
 				_, err := o.Report(ctx, trial.ID, step, at(trial.X, step))
 				require.NoError(t, err)
@@ -842,8 +825,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 			require.NoError(t, err)
 		}
 		for range 3 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			asked, resumed = append(asked, trial.X), resumed || trial.Resumes > 0
 		}
 		return asked, resumed
@@ -870,8 +852,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 		return y
 	}
 	parameters := func(o *cmbo.Optimizer) []float64 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Cancel(trial.ID))
 		step, ok := o.LastStep()
 		require.True(t, ok)
@@ -917,8 +898,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 	for step := 4; step <= 9; step += 5 {
 		for _, paused := range first[6:] {
 			require.NoError(t, o.Enqueue(paused.X))
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NotZero(t, trial.Resumes)
 			report(trial, step)
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
@@ -926,8 +906,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 		check()
 	}
 	require.NoError(t, o.Enqueue(first[7].X))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	check()
 	require.NoError(t, o.Cancel(trial.ID))
 	check()
@@ -954,10 +933,9 @@ func TestTransferCountsTold(t *testing.T) {
 	}
 	o := newOptimizer(t, line, cmbo.WithPrior(learn(t, line, past)))
 	for i := range 8 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		y := f(trial.X[0]) + 0.001*float64(i)
-		_, err = o.Report(ctx, trial.ID, 1, y)
+		_, err := o.Report(ctx, trial.ID, 1, y)
 		require.NoError(t, err)
 		if i%3 == 1 {
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
@@ -978,8 +956,7 @@ func TestCutoffOfOpposedCurves(t *testing.T) {
 	for _, wave := range []float64{6, 9, 12} {
 		o := newOptimizer(t, square, cmbo.WithCandidateCounts(200, 50))
 		for i := range 16 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
 			require.NoError(t, err)
 			assert.True(t, math.IsNaN(cut) && math.IsNaN(chance), "trial %d: %g with a chance of %g", trial.ID, cut, chance)
@@ -1002,15 +979,13 @@ func TestCutoffAboveFloor(t *testing.T) {
 	surrogate := cmbo.WithSurrogate(flat{})
 	o := newOptimizer(t, list, surrogate, cmbo.WithYPolicy(cmbo.RawValues))
 	for i := range 8 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		y := 0.3 + 0.2*float64(i)
-		_, err = o.Report(ctx, trial.ID, 1, y+0.05*float64(i%2))
+		_, err := o.Report(ctx, trial.ID, 1, y+0.05*float64(i%2))
 		require.NoError(t, err)
 		require.NoError(t, o.Tell(trial.ID, y))
 	}
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	cut, _, err := o.Cutoff(ctx, trial.ID, 1)
 	require.NoError(t, err)
 	snap := snapshot(t, o)
@@ -1036,17 +1011,15 @@ func TestEndOfAPoorTrial(t *testing.T) {
 		early := func(x float64, i int) float64 { return 1.1 * f(x) * (1 + 0.1*math.Sin(float64(i*i))) }
 		for i := range 20 {
 			require.NoError(t, o.Enqueue([]float64{float64(i) / 19}))
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
-			_, err = o.Report(ctx, trial.ID, 1, early(trial.X[0], i))
+			trial := ask(t, o)
+			_, err := o.Report(ctx, trial.ID, 1, early(trial.X[0], i))
 			require.NoError(t, err)
 			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])))
 		}
 		for _, x := range []float64{0.5, 0.6, 0.75, 0.97} {
 			want := f(x)
 			require.NoError(t, o.Enqueue([]float64{x}))
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			p, err := o.Report(ctx, trial.ID, 1, 1.1*want)
 			require.NoError(t, err)
 			require.InEpsilon(t, want, p.Mean, 0.1, "%s at %g", name, x)
@@ -1063,14 +1036,12 @@ func TestChanceOfCertainEnds(t *testing.T) {
 	list, _ := grid(t, 4)
 	o := newOptimizer(t, list, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithSurrogate(certain{of: 5}))
 	for i := range 6 {
-		tr, err := o.Ask(ctx)
-		require.NoError(t, err)
-		_, err = o.Report(ctx, tr.ID, 1, float64(i))
+		tr := ask(t, o)
+		_, err := o.Report(ctx, tr.ID, 1, float64(i))
 		require.NoError(t, err)
 		require.NoError(t, o.Tell(tr.ID, float64(i)))
 	}
-	tr, err := o.Ask(ctx)
-	require.NoError(t, err)
+	tr := ask(t, o)
 	p, err := o.Report(ctx, tr.ID, 1, 3)
 	require.NoError(t, err)
 	require.True(t, p.Known)

@@ -77,8 +77,7 @@ func TestFailingPeak(t *testing.T) {
 		for lost, opts := range map[*int][]cmbo.Option{&without: nil, &withPast: {cmbo.WithPrior(learn(t, s, paraboloids(seed, 30)))}} {
 			o := newOptimizer(t, s, append(opts, cmbo.WithSeed(seed))...)
 			for range budget {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				if math.Hypot(trial.X[0]-at, trial.X[1]-at) < 0.25 {
 					*lost++
 					require.NoError(t, o.TellFailed(trial.ID))
@@ -127,8 +126,7 @@ func TestNoisyBest(t *testing.T) {
 		require.NoError(t, o.Observe([]float64{0.05, 0.9}, 8, cmbo.WithNoise(64)))
 		best := math.Inf(-1)
 		for range 20 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			best = max(best, f(trial.X))
 			require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.WithNoise(1e-6)))
 		}
@@ -150,8 +148,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 		require.Equal(t, "what more evaluations would bring is not known yet", u.String())
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		x, err := o.Explain(ctx, trial.ID)
 		require.NoError(t, err)
 		require.True(t, math.IsNaN(x.Mean) && math.IsNaN(x.SD))
@@ -194,8 +191,7 @@ func TestSmallPast(t *testing.T) {
 			f = reaction()
 			var own, other float64
 			for _, x := range rows[past:] {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)+noise*r.NormFloat64()))
 				own, other = max(own, f(trial.X)), max(other, f(x))
 			}

@@ -30,8 +30,7 @@ func TestEnqueue(t *testing.T) {
 	require.Equal(t, state, snapshot(t, o))
 	require.Equal(t, known, o.Enqueued())
 
-	first, err := o.Ask(ctx)
-	require.NoError(t, err)
+	first := ask(t, o)
 	require.Equal(t, known[0], first.X)
 	require.Equal(t, known[1:], o.Enqueued())
 
@@ -70,8 +69,7 @@ func TestEnqueueCandidate(t *testing.T) {
 	o := newOptimizer(t, space, cmbo.WithSeed(1))
 	require.ErrorIs(t, o.Enqueue([]float64{0.123, 0.456}), cmbo.ErrOutOfSpace)
 	require.NoError(t, o.Enqueue(rows[17]))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	require.Equal(t, 17, trial.Index)
 	again, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
 	require.NoError(t, err)

@@ -21,8 +21,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithAcquisition(cmbo.UCB(0)), cmbo.WithInitial(0))
 	require.NoError(t, o.Observe([]float64{0}, 1))
 	require.NoError(t, o.Observe([]float64{0.5}, 0))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	x, err := o.Explain(ctx, trial.ID)
 	require.NoError(t, err)
 	require.Less(t, x.Step.Scores[x.Step.Chosen], x.Step.Scores[0])
@@ -32,8 +31,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	o = newOptimizer(t, list, cmbo.WithAcquisition(cmbo.UCB(0)), cmbo.WithInitial(0))
 	require.NoError(t, o.Observe([]float64{0.1}, 1))
 	require.NoError(t, o.Observe([]float64{1}, 0))
-	trial, err = o.Ask(ctx)
-	require.NoError(t, err)
+	trial = ask(t, o)
 	require.Zero(t, trial.Index)
 	x, err = o.Explain(ctx, trial.ID)
 	require.NoError(t, err)
@@ -44,8 +42,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.NoError(t, err)
 	o = newOptimizer(t, box, cmbo.WithInitial(0), cmbo.WithCandidateCounts(1000, 0))
 	require.NoError(t, o.Observe([]float64{7, 7}, 1))
-	trial, err = o.Ask(ctx)
-	require.NoError(t, err)
+	trial = ask(t, o)
 	x, err = o.Explain(ctx, trial.ID)
 	require.NoError(t, err)
 	left := map[[2]float64]bool{}
@@ -62,8 +59,7 @@ func TestCandidatesOfSmallSpace(t *testing.T) {
 	few, err := cmbo.NewSpace(cmbo.Int("n", 1, 12))
 	require.NoError(t, err)
 	o := newOptimizer(t, few, cmbo.WithInitial(0))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	require.Len(t, step.Candidates, len(step.Scores))
@@ -104,8 +100,7 @@ func TestExplain(t *testing.T) {
 					if i != 5 && i != 6 {
 						transfers[i] = transferOf(t, o)
 					}
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
+					trial := ask(t, o)
 					asked = append(asked, trial.X)
 					if s, ok := o.LastStep(); ok {
 						steps[i] = s
@@ -114,7 +109,7 @@ func TestExplain(t *testing.T) {
 						continue
 					}
 					if explain {
-						_, err = o.Explain(ctx, max(1, i-2))
+						_, err := o.Explain(ctx, max(1, i-2))
 						require.NoError(t, err)
 						_, err = o.Outlook(ctx)
 						require.NoError(t, err)
@@ -210,8 +205,7 @@ func TestOutlook(t *testing.T) {
 	require.NoError(t, err)
 	require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 	drive(t, o, func(x []float64) float64 { return 30 - 20*f(x) }, 7)
-	open, err := o.Ask(ctx)
-	require.NoError(t, err)
+	open := ask(t, o)
 	u, err = o.Outlook(ctx)
 	require.NoError(t, err)
 
@@ -270,8 +264,7 @@ func TestOutlookMostHolds(t *testing.T) {
 		require.NoError(t, err)
 		mean, sd = append(mean, m), append(sd, s)
 	}
-	_, err = o.Ask(ctx)
-	require.NoError(t, err)
+	_ = ask(t, o)
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	var most, unlimited float64
@@ -308,16 +301,14 @@ func TestOutlookOfPrior(t *testing.T) {
 	require.Regexp(t, `^trial 1: .*: the largest mean \(score 5\d.*\) of 49 candidates; expected 5[0-9.]+; too early`, x.String())
 	u, err := o.Outlook(ctx)
 	require.NoError(t, err)
-	next, err := o.Ask(ctx)
-	require.NoError(t, err)
+	next := ask(t, o)
 	s, _ := o.LastStep()
 	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Expected, 1e-9)
 	require.NoError(t, o.TellFailed(next.ID))
 	v, err := o.Outlook(ctx)
 	require.NoError(t, err)
 	require.Less(t, v.Expected, u.Expected)
-	_, err = o.Ask(ctx)
-	require.NoError(t, err)
+	_ = ask(t, o)
 	s, _ = o.LastStep()
 	// The score has the success squared, one of seven having failed, the outlook the success itself.
 	done := make(map[int]bool)
@@ -385,8 +376,7 @@ func TestOutlookCounts(t *testing.T) {
 		}
 		o := newOptimizer(t, list, opts...)
 		for i := range rows {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if i >= len(rows)-2 {
 				u := outlook(o)
 				require.True(t, u.Expected > 0 && u.Feasible > 0, "%v", u)
@@ -480,8 +470,7 @@ func TestOutlookIsOfNextAsk(t *testing.T) {
 	list, _ := grid(t, 5)
 	o = newOptimizer(t, list, cmbo.WithOutput("size", cmbo.AtMost(0.7)))
 	for range 6 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.Outputs{"size": trial.X[0]}))
 	}
 	u, err := o.Outlook(ctx)
@@ -504,8 +493,7 @@ func TestOutlookOfBudget(t *testing.T) {
 		for range 3 {
 			u, err := o.Outlook(ctx)
 			require.NoError(t, err)
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			s, _ := o.LastStep()
 			if name == "costs" {
 				require.Less(t, trial.X[0], 0.5)

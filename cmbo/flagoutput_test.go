@@ -34,8 +34,7 @@ func TestOutputAlikeBeyondItsLimit(t *testing.T) {
 			o := newOptimizer(t, space, append(options, cmbo.WithSeed(seed), cmbo.WithOutput("valid", cmbo.AtLeast(0.5)))...)
 			found := false
 			for n := 0; n < 25 && !found; n++ {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				if found = holds(trial.X); !found {
 					require.NoError(t, o.Tell(trial.ID, objective(trial.X), cmbo.Outputs{"valid": 0}))
 				}
@@ -55,8 +54,7 @@ func TestOutputAlikeWithinItsLimit(t *testing.T) {
 		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("valid", cmbo.AtLeast(0.5)))
 		n := 0.0
 		for range 4 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.Equal(t, byModel, judgeOf(t, o, trial.ID))
 			n--
 			require.NoError(t, o.Tell(trial.ID, n, cmbo.Outputs{"valid": valid}))

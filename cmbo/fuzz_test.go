@@ -295,8 +295,7 @@ func FuzzRestore(f *testing.F) {
 		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2), cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()), cmbo.WithBudget(20))
 		require.NoError(f, err)
 		for i := range 3 {
-			trial, err := o.Ask(ctx)
-			require.NoError(f, err)
+			trial := ask(f, o)
 			if i == 0 {
 				err = o.Tell(trial.ID, 1, cmbo.WithNoise(0.1), cmbo.Outputs{"seconds": 3})
 			} else if i == 1 {

@@ -97,8 +97,7 @@ func TestHedgeShares(t *testing.T) {
 			if name == "beyond" && i > 0 { // an output that is the same everywhere, and beyond its limit
 				want = byDistance
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.Equal(t, want, judgeOf(t, o, trial.ID), "%s, question %d, %d without an improvement", name, i, stalled)
 			count[want]++
 			y := f(trial.X)
@@ -148,8 +147,7 @@ func TestHedgeOutgrown(t *testing.T) {
 			} else if i > 4 {
 				when = [2]int{4, 5}
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			chosen := judgeOf(t, o, trial.ID) != byModel
 			require.Equal(t, stalled >= when[0] && (stalled-when[0])%when[1] == 0, chosen, "%s, question %d, %d in vain, %v", name, i, stalled, when)
 			y := f(trial.X)
@@ -207,8 +205,7 @@ func TestHedgeOfTies(t *testing.T) {
 					upright += h.Mass - h.Reversed
 				}
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if upright >= 0.8 && ties >= 5 {
 				want := []string{byModel, byDistance}[since%2]
 				require.Equal(t, want, judgeOf(t, o, trial.ID), "seed %d, %d without an improvement", seed, since)
@@ -236,8 +233,7 @@ func TestHedgeByDistance(t *testing.T) {
 	var asked [][]float64
 	n := 0.0
 	for len(asked) < 12 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		if judgeOf(t, o, trial.ID) == byDistance {
@@ -292,11 +288,9 @@ func TestHedgeDraws(t *testing.T) {
 				back, err = cmbo.Restore(&b, cmbo.WithPrior(p))
 				require.NoError(t, err)
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if back != o {
-				again, err := back.Ask(ctx)
-				require.NoError(t, err)
+				again := ask(t, back)
 				require.Equal(t, trial.X, again.X)
 			}
 			if judgeOf(t, o, trial.ID) == byDistance {
@@ -331,8 +325,7 @@ func TestHedgeByDistanceAmongFailures(t *testing.T) {
 	byDistanceNext := func() *cmbo.Step {
 		t.Helper()
 		for range 12 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			step, ok := o.LastStep()
 			require.True(t, ok)
 			if judgeOf(t, o, trial.ID) == byDistance {
@@ -413,8 +406,7 @@ func TestHedgeOfFailures(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
 	for stalled := range 10 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		want := byModel
 		if stalled >= 5 {
 			want = byDistance

@@ -16,8 +16,7 @@ import (
 func TestUnknownNumbersInJSON(t *testing.T) {
 	space := unitCube(t, 2)
 	opt := newOptimizer(t, space, cmbo.WithOutput("seconds", cmbo.AtMost(2)))
-	trial, err := opt.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, opt)
 	says := func(values int) (all []any) {
 		outlook, err := opt.Outlook(ctx)
 		require.NoError(t, err)
@@ -41,8 +40,7 @@ func TestUnknownNumbersInJSON(t *testing.T) {
 	all := append(says(0), prospect, cmbo.CheckReport{Tasks: []cmbo.CheckedTask{{ID: "a"}}, StandardError: math.NaN()})
 	for i := range 7 {
 		require.NoError(t, opt.Tell(trial.ID, trial.X[0], cmbo.Outputs{"seconds": 1 + trial.X[1]/2}))
-		trial, err = opt.Ask(ctx)
-		require.NoError(t, err)
+		trial = ask(t, opt)
 		if i == 0 || i == 6 {
 			all = append(all, says(i+1)...)
 		}

@@ -350,8 +350,7 @@ func TestPastFailuresAreNoValues(t *testing.T) {
 		require.Less(t, prior.Report().Noise, 0.01, failing)
 		o, best := newOptimizer(t, h.space, cmbo.WithPrior(prior)), math.Inf(-1)
 		for range 10 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if fails(trial.X) {
 				require.NoError(t, o.TellFailed(trial.ID))
 				continue

@@ -134,8 +134,7 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 	require.InEpsilon(t, u.Expected, v.Expected, 1e-9)
 
 	for _, y := range []float64{0, -2} {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, y))
 		q, err := o.Quantiles(ctx, trial.X)
 		require.NoError(t, err)

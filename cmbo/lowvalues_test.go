@@ -55,8 +55,7 @@ func TestPenalties(t *testing.T) {
 			require.NoError(t, o.Observe(x, y))
 		}
 		for range 8 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, 100+7*f(trial.X)))
 			asked = append(asked, trial.Index)
 		}
@@ -193,8 +192,7 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 				x := points[i]
 				var trial cmbo.Trial
 				if how != "random" {
-					trial, err = o.Ask(ctx)
-					require.NoError(t, err)
+					trial = ask(t, o)
 					x = trial.X
 				}
 				y, crashed := f(x), crashes(x)
@@ -258,8 +256,7 @@ func TestIntervalsHoldLowValuesTold(t *testing.T) {
 			return 0
 		}
 		for range 20 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 		}
 		for _, ob := range o.Observations() {

@@ -22,8 +22,7 @@ func TestRecommendWithinNoisyLimit(t *testing.T) {
 		r := rng.Stream(seed, t.Name())
 		o := newOptimizer(t, space, cmbo.WithSeed(seed), cmbo.WithOutput("size", cmbo.AtMost(1.5)))
 		for range 25 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			y := trial.X[0] - (trial.X[1]-0.4)*(trial.X[1]-0.4)
 			require.NoError(t, o.Tell(trial.ID, y, cmbo.Outputs{"size": size(trial.X) + 0.1*r.NormFloat64()}))
 		}

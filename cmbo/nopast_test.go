@@ -157,8 +157,7 @@ func TestWithoutPastBesideRandom(t *testing.T) {
 				}
 				o := newOptimizer(t, s, cmbo.WithSeed(uint64(run+1)), cmbo.WithCandidateCounts(300, 100), cmbo.WithInitial(*design))
 				curves := [][]float64{curve(func() (float64, bool) {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
+					trial := ask(t, o)
 					y, ok := f(trial.X)
 					if ok {
 						require.NoError(t, o.Tell(trial.ID, y))

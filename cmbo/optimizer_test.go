@@ -55,8 +55,7 @@ func TestOptimizerPriorHelps(t *testing.T) {
 	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(8, 20))))
 	_, ok := o.Best()
 	require.False(t, ok)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	near := min(math.Hypot(trial.X[0]-0.25, trial.X[1]-0.3), math.Hypot(trial.X[0]-0.8, trial.X[1]-0.7))
 	require.Less(t, near, 0.25, "%v", trial.X)
 }
@@ -69,8 +68,7 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 	require.NoError(t, o.Observe([]float64{0.3}, 0.2))
 	var seen []float64
 	for range 3 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.Equal(t, rows[trial.Index], trial.X)
 		require.NotContains(t, seen, trial.X[0])
 		seen = append(seen, trial.X[0])
@@ -89,8 +87,7 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 	require.Len(t, ts, 4, "as many as there are")
 	require.NoError(t, o.TellFailed(ts[0].ID))
 	require.NoError(t, o.Cancel(ts[1].ID))
-	again, err := o.Ask(ctx)
-	require.NoError(t, err)
+	again := ask(t, o)
 	require.Equal(t, ts[1].X, again.X)
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
@@ -135,8 +132,7 @@ func TestOptimizerCountsProposals(t *testing.T) {
 	s := new(steps)
 	o := newOptimizer(t, space, cmbo.WithSurrogate(s), cmbo.WithInitial(0))
 	for range 3 {
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 	}
 	require.Equal(t, []int{1, 2, 3}, slices.Compact(s.seen))
 }
@@ -152,8 +148,7 @@ func TestOptimizerParameterSpaceProposesNothingTwice(t *testing.T) {
 	used, hit := map[float64]bool{2500: true}, false
 	require.NoError(t, o.Observe([]float64{2500}, 1))
 	for i := range 16 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.False(t, used[trial.X[0]])
 		if s, ok := o.LastStep(); ok {
 			hit = hit || slices.ContainsFunc(s.Candidates, func(x []float64) bool { return used[x[0]] })
@@ -219,8 +214,7 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 			o := newOptimizer(t, s, model, cmbo.WithInitial(initial), cmbo.WithAcquisition(cmbo.UCB(1)), write)
 			failed, used := map[float64]bool{}, map[float64]bool{}
 			for i := range 20 {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				x := trial.X[0]
 				require.False(t, used[x], "%g, which was told or failed", x)
 				used[x] = true
@@ -244,8 +238,7 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 			require.Len(t, failed, 5)
 			for x := range failed {
 				require.NoError(t, o.Enqueue([]float64{x}))
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.Equal(t, x, trial.X[0])
 			}
 		}
@@ -258,8 +251,7 @@ func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
 	o := newOptimizer(t, space)
 	var seen []string
 	for range 12 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.Equal(t, -1, trial.Index)
 		require.NoError(t, space.Check(trial.X))
 		key := trial.Choice("c")
@@ -301,8 +293,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 			o := newOptimizer(t, space, opts...)
 			seen := make(map[[6]float64]bool)
 			for range 15 {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.NoError(t, space.Check(trial.X))
 				require.Equal(t, -1, trial.Index, "there is no list")
 				key := [6]float64(trial.X)
@@ -435,8 +426,7 @@ func TestOptimizerBatchEqualsSequence(t *testing.T) {
 		batch, err := a.AskN(ctx, 4)
 		require.NoError(t, err)
 		for _, want := range batch {
-			got, err := b.Ask(ctx)
-			require.NoError(t, err)
+			got := ask(t, b)
 			require.Equal(t, want.X, got.X)
 			require.Equal(t, want.ID, got.ID)
 		}
@@ -453,11 +443,9 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 		x := []float64{0.5, 0.5}
 		m0, s0, err := o.Predict(ctx, x)
 		require.NoError(t, err)
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 		first, _ := o.LastStep()
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 		second, _ := o.LastStep()
 		require.Equal(t, first.Mean, second.Mean)
 		for i := range first.SD {
@@ -579,8 +567,7 @@ func TestOptimizerRepeatedMeasurements(t *testing.T) {
 		require.NoError(t, err)
 		require.InDelta(t, 1, m, 0.1)
 		require.Less(t, s, s0)
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 	}
 }
 
@@ -771,8 +758,7 @@ func TestFixedImprovement(t *testing.T) {
 		for i := range 3 {
 			require.NoError(t, o.Observe(rows[7*i], 100+float64(i)))
 		}
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		return step.Scores

@@ -151,8 +151,7 @@ func TestAbandonedAsk(t *testing.T) {
 	require.Len(t, opt.Open(), 1)
 	require.Len(t, opt.Observations(), 1)
 	model.begun = nil
-	trial, err := opt.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, opt)
 	require.Equal(t, 3, trial.ID)
 }
 

@@ -95,8 +95,7 @@ func (h *pastProblem) run(tb testing.TB, evaluations int) {
 		r, t := rng.Stream(h.rows, "past run", uint64(i)), cmbo.Task{ID: h.tasks[i].ID}
 		o := newOptimizer(tb, h.space, cmbo.WithSeed(uint64(i)))
 		for range evaluations {
-			trial, err := o.Ask(ctx)
-			require.NoError(tb, err)
+			trial := ask(tb, o)
 			t.X, t.Y = append(t.X, trial.X), append(t.Y, f(trial.X)+h.noise*r.NormFloat64())
 			require.NoError(tb, o.Tell(trial.ID, t.Y[len(t.Y)-1]))
 		}
@@ -174,8 +173,7 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 	o, best, e := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), rng.Stream(seed, "noise")
 	ofLoad := rng.Stream(seed, "noise of load")
 	for n := range budget {
-		trial, err := o.Ask(ctx)
-		require.NoError(tb, err)
+		trial := ask(tb, o)
 		if h.fails != nil && h.fails(trial.X) {
 			require.NoError(tb, o.TellFailed(trial.ID))
 			after(n+1, o)
@@ -326,8 +324,7 @@ func BenchmarkOwnLengthsOfRuns(b *testing.B) {
 				for range 100 {
 					for arm, o := range runs {
 						start := time.Now()
-						trial, err := o.Ask(ctx)
-						require.NoError(b, err)
+						trial := ask(b, o)
 						require.NoError(b, o.Tell(trial.ID, h.target(trial.X)+h.noise*noise[arm].NormFloat64()))
 						took[arm] += time.Since(start)
 					}

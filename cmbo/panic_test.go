@@ -327,8 +327,7 @@ func TestPanicsUnlock(t *testing.T) {
 		require.ErrorIs(t, o.Snapshot(io.Discard), cmbo.ErrPanic)
 		_, err := o.Ask(absent{})
 		require.ErrorIs(t, err, cmbo.ErrPanic)
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, 1))
 	}
 	// Nothing waits for the lock of an optimiser that New did not make.
@@ -347,8 +346,7 @@ func TestGoexitChangesNothing(t *testing.T) {
 		}
 		return nil
 	}))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	before := snapshot(t, o)
 	leave = true
 	for _, do := range []func(){func() { _, _ = o.Ask(ctx) }, func() { _ = o.Tell(trial.ID, 1) }, func() { _ = o.Observe([]float64{0, 0}, 1) }} {

@@ -125,8 +125,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 					o := newOptimizer(t, square, opts...)
 					least, before := math.Inf(1), tooMuch
 					for n := 1; n <= 30; n++ {
-						trial, err := o.Ask(ctx)
-						require.NoError(t, err)
+						trial := ask(t, o)
 						require.NoError(t, o.Tell(trial.ID, c.measure(r, trial.X[0], trial.X[1])))
 						least = min(least, c.f(trial.X[0], trial.X[1]))
 						regret += math.Log(least/c.least) / 30
@@ -220,10 +219,8 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 				p, l := begin(past, cmbo.WithPositiveValues()), begin(logs)
 				at := []float64{0.25, 0.75}
 				for i := range 12 {
-					a, err := p.Ask(ctx)
-					require.NoError(t, err)
-					b, err := l.Ask(ctx)
-					require.NoError(t, err)
+					a := ask(t, p)
+					b := ask(t, l)
 					require.Equal(t, b, a, "trial %d", i+1)
 					y := c.f(a.X[0], a.X[1])
 					var noise, logNoise []cmbo.ObservationOption
@@ -350,8 +347,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 	var journal bytes.Buffer
 	write := cmbo.WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
 	o := newOptimizer(t, square, cmbo.WithPositiveValues(), write)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 2))
 	for _, y := range []float64{0, math.Copysign(0, -1), -3} {
 		for _, err := range []error{o.Tell(trial.ID, y), o.Observe([]float64{0, 0}, y)} {
@@ -383,7 +379,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, a, b)
 	}
-	_, _, err = cmbo.ResumeJournal(bytes.NewReader(journal.Bytes()), square)
+	_, _, err := cmbo.ResumeJournal(bytes.NewReader(journal.Bytes()), square)
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	require.ErrorContains(t, err, "positive_values")
 

@@ -188,8 +188,7 @@ func TestDesignExhausted(t *testing.T) {
 	require.NoError(t, err)
 	o := newOptimizer(t, s, cmbo.WithInitial(5))
 	for range 2 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.TellFailed(trial.ID))
 	}
 	_, err = o.Ask(ctx)
@@ -207,8 +206,7 @@ func TestNilContext(t *testing.T) {
 	require.NoError(t, err)
 	o := newOptimizer(t, space, cmbo.WithPrior(prior))
 	require.NoError(t, o.Observe(rows[0], 1))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	var none context.Context
 	before := snapshot(t, o)
 	const noContext = "a nil context.Context"

@@ -145,10 +145,8 @@ func act(t testing.TB, r *rand.Rand, o *cmbo.Optimizer, s *cmbo.Space) string {
 // askSame asks two optimisers, whose proposals are the same point.
 func askSame(t testing.TB, a, b *cmbo.Optimizer) (p, q cmbo.Trial) {
 	t.Helper()
-	p, err := a.Ask(ctx)
-	require.NoError(t, err)
-	q, err = b.Ask(ctx)
-	require.NoError(t, err)
+	p = ask(t, a)
+	q = ask(t, b)
 	require.Equal(t, p.X, q.X)
 	return p, q
 }
@@ -239,8 +237,7 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(1))
 	drive(t, o, bump([]float64{0.3, 0.3}), 2)
-	_, err := o.Ask(ctx)
-	require.NoError(t, err)
+	_ = ask(t, o)
 	b := snapshot(t, o)
 	refused := func(b []byte) {
 		t.Helper()
@@ -261,13 +258,13 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 	refused(bytes.Replace(b, []byte(`"version":2`), []byte(`"Version":2`), 1))
 	for _, v := range []string{"1", "3", "70"} {
 		other := bytes.Replace(b, []byte(`"version":2`), []byte(`"version":`+v), 1)
-		_, err = cmbo.Restore(bytes.NewReader(other))
+		_, err := cmbo.Restore(bytes.NewReader(other))
 		require.ErrorIs(t, err, cmbo.ErrVersion)
 		require.ErrorContains(t, err, "snapshot of version "+v+", this release reads 2")
 		_, _, err = cmbo.RestoreJournal(bytes.NewReader(other))
 		require.ErrorIs(t, err, cmbo.ErrVersion)
 	}
-	_, err = cmbo.Restore(failingReader{})
+	_, err := cmbo.Restore(failingReader{})
 	require.Error(t, err)
 	// Any one digit of a value changed, checksum and all, is another run, not a
 	// damaged one; a digit without its checksum is refused.
@@ -283,8 +280,7 @@ func TestWithNewPrior(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithPrior(p), cmbo.WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))
 	f := bump([]float64{0.3, 0.3})
 	drive(t, o, f, 4)
-	failed, err := o.Ask(ctx)
-	require.NoError(t, err)
+	failed := ask(t, o)
 	require.NoError(t, o.TellFailed(failed.ID))
 	open, err := o.Ask(ctx)
 	require.NoError(t, err)
@@ -347,8 +343,7 @@ func TestWithNewPrior(t *testing.T) {
 	require.EqualValues(t, len(b), valid)
 	for _, r := range []*cmbo.Optimizer{back, again} {
 		require.NoError(t, r.Tell(open.ID, f(open.X)))
-		trial, err := r.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, r)
 		require.Equal(t, 7, trial.ID)
 	}
 	require.Equal(t, snapshot(t, back), snapshot(t, again))
@@ -367,8 +362,7 @@ func TestWithNewPrior(t *testing.T) {
 		resumed, _, err := cmbo.ResumeJournal(bytes.NewReader(begun), list, cmbo.WithPrior(tt.is))
 		require.NoError(t, err)
 		require.Equal(t, begun, snapshot(t, resumed))
-		trial, err := resumed.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, resumed)
 		e, err := resumed.Explain(ctx, trial.ID)
 		require.NoError(t, err)
 		require.Equal(t, tt.reason, e.Reason)
@@ -750,12 +744,11 @@ func TestJournalFailureChangesNothing(t *testing.T) {
 		var fail error
 		o := newOptimizer(t, list, append(k[:1:1], cmbo.WithJournal(func([]byte) error { return fail }))...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 3)
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		before := snapshot(t, o)
 		step, _ := o.LastStep()
 		fail = full
-		_, err = o.Ask(ctx)
+		_, err := o.Ask(ctx)
 		require.ErrorIs(t, err, full)
 		_, err = o.AskN(ctx, 3)
 		require.ErrorIs(t, err, full)

@@ -63,8 +63,7 @@ func (h *pastProblem) withCurves(kind string) (spread float64) {
 func (h *pastProblem) spend(tb testing.TB, kind string, spread float64, seed uint64, steps int, reports bool, opts ...cmbo.Option) float64 {
 	o, best, shown := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), make(map[int]int)
 	for steps > 0 {
-		trial, err := o.Ask(ctx)
-		require.NoError(tb, err)
+		trial := ask(tb, o)
 		y := h.target(trial.X)
 		c := learningCurve(rng.Stream(seed, fmt.Sprint(trial.X)), kind, y, spread)
 		stopped := false

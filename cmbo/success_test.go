@@ -317,13 +317,11 @@ func TestFailuresAloneDecide(t *testing.T) {
 		for i, x := range rows {
 			if x[0] < 0.5 && i%2 == 0 {
 				require.NoError(t, o.Enqueue(x))
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.NoError(t, o.TellFailed(trial.ID))
 			}
 		}
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		step, _ := o.LastStep()
 		require.Greater(t, trial.X[0], 0.5, "%v: probability %v", f, step.Success)
 	}

@@ -102,8 +102,7 @@ func TestStepOfPlain(t *testing.T) {
 		for range repeats {
 			require.NoError(t, o.Observe(rows[0], 0))
 		}
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		_ = ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		require.Equal(t, repeats > 0, step.Jitter > 0)

@@ -73,8 +73,7 @@ func TestManySwitches(t *testing.T) {
 			f := task()
 			o := newOptimizer(t, s, options...)
 			for range budget {
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 			best, ok := o.Best()

@@ -47,8 +47,7 @@ func TestTransferCountsEqualOutputs(t *testing.T) {
 	square := unitCube(t, 2)
 	o := newOptimizer(t, square, cmbo.WithOutput("seconds", cmbo.AtMost(5)))
 	for i, seconds := range []float64{3, 3, 3, 4} {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		if i == 1 {
 			require.NoError(t, o.TellFailed(trial.ID, cmbo.Outputs{"seconds": seconds}))
 		} else {
@@ -316,8 +315,7 @@ func TestCalibrationRestored(t *testing.T) {
 			if len(said.Forecasts) > 0 {
 				fresh := newOptimizer(t, c.space, opts...)
 				drive(t, fresh, f, 7)
-				next, err := fresh.Ask(ctx)
-				require.NoError(t, err)
+				next := ask(t, fresh)
 				mean, sd, err := fresh.Predict(ctx, next.X)
 				require.NoError(t, err)
 				last := said.Forecasts[len(said.Forecasts)-1]

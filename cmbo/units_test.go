@@ -76,8 +76,7 @@ func TestUnitOfNoise(t *testing.T) {
 				o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithYPolicy(policy))))
 				var got [][]float64
 				for range 8 {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
+					trial := ask(t, o)
 					got = append(got, trial.X)
 					var opts []cmbo.ObservationOption
 					if given > 0 {
@@ -104,8 +103,7 @@ func TestPredictIsFinite(t *testing.T) {
 			mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
 			require.NoError(t, err)
 			require.False(t, math.IsInf(mean+sd, 0) || math.IsNaN(mean+sd), "%g ± %g", mean, sd)
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, 100+trial.X[0]))
 		}
 	}
@@ -122,8 +120,7 @@ func TestRatioBeyondNumbers(t *testing.T) {
 		}
 		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)), cmbo.WithOutput("seconds", of))
 		for k := range 4 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, float64(k), cmbo.Outputs{"seconds": 1e149 * float64(k+1)}))
 		}
 	}
@@ -270,8 +267,7 @@ func TestTransferOfTheSameTask(t *testing.T) {
 	for _, y := range []cmbo.YPolicy{cmbo.ZScore, cmbo.Copula} {
 		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks, cmbo.WithYPolicy(y))))
 		for i := range 20 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])))
 			if i < 4 {
 				continue // too early to tell
@@ -307,8 +303,7 @@ func TestLearnOfAnOutlierWithNoise(t *testing.T) {
 			}
 			task.Y[2] = -1e9
 			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, []cmbo.Task{task}, cmbo.WithYPolicy(y))), cmbo.WithCandidateCounts(20, 5))
-			_, err := o.Ask(ctx)
-			require.NoError(t, err)
+			_ = ask(t, o)
 		}
 	}
 }

@@ -107,8 +107,7 @@ func firstWithin(
 	t *testing.T, o *cmbo.Optimizer, output func(x []float64) float64, tell func(trial cmbo.Trial, v float64) error,
 ) (evaluations int, found bool) {
 	for n := range *withinBudget {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		v := output(trial.X)
 		require.NoError(t, tell(trial, v))
 		if v <= 0 {
@@ -168,8 +167,7 @@ func TestHedgeOfFailuresAlone(t *testing.T) {
 	space := unitCube(t, 2)
 	o := newOptimizer(t, space, cmbo.WithInitial(0))
 	for n := range 6 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		if n > 0 {
 			require.Equal(t, n < 5, judgeOf(t, o, trial.ID) == byDistance, n)
 		}
@@ -187,8 +185,7 @@ func TestHedgeBeyondALimit(t *testing.T) {
 	space := unitCube(t, 2)
 	o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("code", cmbo.AtMost(0)))
 	for n := range 17 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		want, code := byModel, float64(1+n%3)
 		if n == 1 || n >= 10 && n < 14 && n%2 == 0 { // one value is the same everywhere
 			want = byDistance
@@ -208,8 +205,7 @@ func TestHedgeBeyondTwoLimits(t *testing.T) {
 	for flag, last := range map[bool]string{false: byModel, true: byDistance} {
 		o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("a", cmbo.AtMost(0)), cmbo.WithOutput("b", cmbo.AtMost(0), cmbo.Optional()))
 		for n := range 12 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if n >= 10 {
 				require.Equal(t, []string{byDistance, last}[n-10], judgeOf(t, o, trial.ID), n)
 			}
