@@ -53,8 +53,7 @@ func TestStepRounding(t *testing.T) {
 	for _, r := range []*cmbo.Optimizer{o, of} {
 		require.Contains(t, string(snapshot(t, r)), "0.3]")
 		state := bytes.ReplaceAll(cmbo.SnapshotState(snapshot(t, r)), []byte("0.3]"), []byte("0.30000000000000004]"))
-		again, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(state)))
-		require.NoError(t, err)
+		again := restore(t, bytes.NewReader(cmbo.SealSnapshot(state)))
 		require.Equal(t, snapshot(t, r), snapshot(t, again))
 		_, err = again.Ask(ctx)
 		require.ErrorIs(t, err, cmbo.ErrNoCandidates)

@@ -54,8 +54,7 @@ func TestContext(t *testing.T) {
 		require.NoError(t, o.Tell(first.ID, -0.1))
 		var b bytes.Buffer
 		require.NoError(t, o.Snapshot(&b))
-		back, err := cmbo.Restore(&b, cmbo.WithPrior(prior))
-		require.NoError(t, err)
+		back := restore(t, &b, cmbo.WithPrior(prior))
 		f := func(x []float64) float64 { return -(x[0] - h) * (x[0] - h) }
 		require.Equal(t, drive(t, o, f, 6), drive(t, back, f, 6))
 		tr := transferOf(t, back)
@@ -282,8 +281,7 @@ func TestContextOfOutputs(t *testing.T) {
 				require.Equal(t, trial.X, same.X)
 				tell(p, same, h)
 			}
-			restored, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
-			require.NoError(t, err)
+			restored := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
 			tell(o, trial, h)
 			others = append(others, restored)
 			tell(restored, trial, h)

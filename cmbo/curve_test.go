@@ -145,8 +145,7 @@ func TestCurvesRestored(t *testing.T) {
 			r := rng.Stream(2, "history "+k.name)
 			for i := range steps {
 				snap := snapshot(t, o)
-				back, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
-				require.NoError(t, err)
+				back := restore(t, bytes.NewReader(snap), k.restore...)
 				require.Equal(t, snap, snapshot(t, back))
 				if !testing.Short() || i%7 == 0 || i == steps-1 {
 					fromJournal, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal), k.restore...)
@@ -481,8 +480,7 @@ func TestCutoff(t *testing.T) {
 						}
 					}
 					for shift, stop := range map[float64]bool{-0.001: true, 0.001: false} {
-						twin, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
-						require.NoError(t, err)
+						twin := restore(t, bytes.NewReader(snap), k.restore...)
 						p, err := twin.Report(ctx, trial.ID, step, cut+sign*shift)
 						require.NoError(t, err)
 						require.Equal(t, stop, p.Stop, "%v at step %d: %s", cut, step, p)
@@ -821,8 +819,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 		if restored {
 			var b bytes.Buffer
 			require.NoError(t, o.Snapshot(&b))
-			o, err = cmbo.Restore(&b)
-			require.NoError(t, err)
+			o = restore(t, &b)
 		}
 		for range 3 {
 			trial := ask(t, o)
@@ -861,12 +858,10 @@ func TestRefitAsRowsChange(t *testing.T) {
 	var seen [][]float64
 	check := func() {
 		t.Helper()
-		back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
-		require.NoError(t, err)
+		back := restore(t, bytes.NewReader(snapshot(t, o)))
 		got := parameters(o)
 		require.Equal(t, got, parameters(back), "restored before the fit")
-		back, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)))
-		require.NoError(t, err)
+		back = restore(t, bytes.NewReader(snapshot(t, o)))
 		require.Equal(t, got, parameters(back), "restored after it")
 		rows, err := o.Task("rows")
 		require.NoError(t, err)
@@ -990,8 +985,7 @@ func TestCutoffAboveFloor(t *testing.T) {
 	require.NoError(t, err)
 	snap := snapshot(t, o)
 	for y, stop := range map[float64]bool{cut + 1e-6: false, cut - 1e-6: true, 0.2: false, -1e9: false} {
-		twin, err := cmbo.Restore(bytes.NewReader(snap), surrogate)
-		require.NoError(t, err)
+		twin := restore(t, bytes.NewReader(snap), surrogate)
 		p, err := twin.Report(ctx, trial.ID, 1, y)
 		require.NoError(t, err)
 		require.Equal(t, stop, p.Stop, "%g beside %g: %v", y, cut, p)

@@ -124,8 +124,7 @@ func TestExplain(t *testing.T) {
 			require.Equal(t, play(silent, false), play(o, true))
 			var snapshot bytes.Buffer
 			require.NoError(t, o.Snapshot(&snapshot))
-			restored, err := cmbo.Restore(&snapshot, c.opts...)
-			require.NoError(t, err)
+			restored := restore(t, &snapshot, c.opts...)
 			for id := 1; id <= 8; id++ {
 				x, err := restored.Explain(ctx, id)
 				require.NoError(t, err)

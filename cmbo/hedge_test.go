@@ -285,8 +285,7 @@ func TestHedgeDraws(t *testing.T) {
 			if !farthest { // a run of an ablation is not stored
 				var b bytes.Buffer
 				require.NoError(t, o.Snapshot(&b))
-				back, err = cmbo.Restore(&b, cmbo.WithPrior(p))
-				require.NoError(t, err)
+				back = restore(t, &b, cmbo.WithPrior(p))
 			}
 			trial := ask(t, o)
 			if back != o {
@@ -352,8 +351,7 @@ func TestHedgeRestored(t *testing.T) {
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
-	back, err := cmbo.Restore(&b, cmbo.WithPrior(p))
-	require.NoError(t, err)
+	back := restore(t, &b, cmbo.WithPrior(p))
 	seen := make(map[string]bool)
 	for id := 1; id <= 8; id++ {
 		require.Equal(t, judgeOf(t, o, id), judgeOf(t, back, id))

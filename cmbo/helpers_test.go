@@ -3,6 +3,7 @@ package cmbo_test
 import (
 	"context"
 	"fmt"
+	"io"
 	"math"
 	"testing"
 
@@ -76,6 +77,12 @@ func learn(t testing.TB, s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOpt
 
 func newOptimizer(t testing.TB, s *cmbo.Space, opts ...cmbo.Option) *cmbo.Optimizer {
 	o, err := cmbo.New(s, opts...)
+	require.NoError(t, err)
+	return o
+}
+
+func restore(t testing.TB, snapshot io.Reader, opts ...cmbo.Option) *cmbo.Optimizer {
+	o, err := cmbo.Restore(snapshot, opts...)
 	require.NoError(t, err)
 	return o
 }

@@ -126,8 +126,7 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 			}
 			if len(opts) == 0 {
 				asked = drive(t, o, func(x []float64) float64 { return f(x, penalty) }, 8)
-				back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
-				require.NoError(t, err)
+				back := restore(t, bytes.NewReader(snapshot(t, o)))
 				askSame(t, o, back)
 			}
 			mean, sd, err := o.Predict(ctx, []float64{0.2, 0.2})

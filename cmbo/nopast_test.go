@@ -233,8 +233,7 @@ func TestViewRestored(t *testing.T) {
 	mean, sd, err := o.Predict(ctx, []float64{0.9, 0.9})
 	require.NoError(t, err)
 	require.Greater(t, mean+2*sd, 100.0)
-	back, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)))
-	require.NoError(t, err)
+	back := restore(t, bytes.NewReader(snapshot(t, o)))
 	for range 8 {
 		a, b := askSame(t, o, back)
 		require.NoError(t, o.Tell(a.ID, cost(a.X)))

@@ -227,8 +227,7 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 				switch i {
 				case 2:
 					fresh := len(journal)
-					o, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)), model, write)
-					require.NoError(t, err)
+					o = restore(t, bytes.NewReader(snapshot(t, o)), model, write)
 					journal = journal[fresh:]
 				case 3, 6:
 					o, _, err = cmbo.RestoreJournal(bytes.NewReader(journal), model, write)
@@ -605,8 +604,7 @@ func TestTrials(t *testing.T) {
 	report(7, 0.75)
 	want := []cmbo.Status{cmbo.StatusOpen, cmbo.StatusTold, cmbo.StatusFailed, cmbo.StatusCancelled, cmbo.StatusStopped,
 		cmbo.StatusFailed, cmbo.StatusOpen}
-	restored, err := cmbo.Restore(bytes.NewReader(snapshot(t, opt)))
-	require.NoError(t, err)
+	restored := restore(t, bytes.NewReader(snapshot(t, opt)))
 	for i, w := range want {
 		require.Equal(t, cmbo.StatusOpen, asked[i].Status)
 		asked[i].Status = w

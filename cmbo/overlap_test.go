@@ -66,8 +66,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.NoError(t, opt.Tell(1, 2))
 
 	// The proposal as it is made undisturbed.
-	twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, opt)), cmbo.WithSurrogate(&paused{}))
-	require.NoError(t, err)
+	twin := restore(t, bytes.NewReader(snapshot(t, opt)), cmbo.WithSurrogate(&paused{}))
 	want := ask(twin, 2)
 
 	model.begun, model.on = make(chan struct{}), make(chan struct{})
@@ -92,7 +91,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.Nil(t, weightsOf(t, opt))
 	_, ok = opt.LastStep()
 	require.True(t, ok)
-	_, err = opt.Task("t")
+	_, err := opt.Task("t")
 	require.NoError(t, err)
 	require.NoError(t, opt.Snapshot(new(bytes.Buffer)))
 	require.Contains(t, journal.String(), `"event":"told","trial":2`)

@@ -381,8 +381,7 @@ func TestJournalFailureLeavesTheModel(t *testing.T) {
 				fail = nil
 				act(t, r, o, k.space)
 				act(t, r, o, k.space)
-				twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), k.restore...)
-				require.NoError(t, err)
+				twin := restore(t, bytes.NewReader(snapshot(t, o)), k.restore...)
 				same(t, o, twin)
 			}
 		})

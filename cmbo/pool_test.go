@@ -33,8 +33,7 @@ func TestCandidatesStay(t *testing.T) {
 		if b, ok := o.Best(); ok {
 			best = b.X
 		}
-		twin, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
-		require.NoError(t, err)
+		twin := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
 		n := 1 + i%3/2*2 // 1, 1, 3
 		trials, err := o.AskN(ctx, n)
 		require.NoError(t, err)

@@ -99,8 +99,7 @@ func TestRestoreRefusesOptions(t *testing.T) {
 		_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), o)
 		require.ErrorIs(t, err, cmbo.ErrOption, name)
 	}
-	_, err := cmbo.Restore(bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), cmbo.WithParallelism(1))
-	require.NoError(t, err)
+	_ = restore(t, bytes.NewReader(b.Bytes()), cmbo.WithPrior(prior), cmbo.WithParallelism(1))
 }
 
 // TestNilReaders: what is nil is said to be, and is the caller's.
@@ -176,8 +175,7 @@ func TestSurrogateNumbersAreChecked(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		again, err := cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithSurrogate(tt.s))
-		require.NoError(t, err)
+		again := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithSurrogate(tt.s))
 		require.Equal(t, snapshot(t, o), snapshot(t, again))
 	}
 }

@@ -188,16 +188,14 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 			probe := middle(t, k.space)
 			for range steps {
 				snap := snapshot(t, o)
-				back, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
-				require.NoError(t, err)
+				back := restore(t, bytes.NewReader(snap), k.restore...)
 				require.Equal(t, snap, snapshot(t, back), "whole")
 				fromJournal, valid, err := cmbo.RestoreJournal(bytes.NewReader(journal), k.restore...)
 				require.NoError(t, err)
 				require.EqualValues(t, len(journal), valid)
 				require.Equal(t, snap, snapshot(t, fromJournal))
 
-				twin, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
-				require.NoError(t, err)
+				twin := restore(t, bytes.NewReader(snap), k.restore...)
 				if r.IntN(3) == 0 {
 					row := back.Observations()
 					if len(row) > 0 {
@@ -209,8 +207,7 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				require.Equal(t, snap, snapshot(t, o), "nothing happened to the original")
 				// The one that never stopped goes on as the restored ones do.
 				seed := r.Uint64()
-				again, err := cmbo.Restore(bytes.NewReader(snap), k.restore...)
-				require.NoError(t, err)
+				again := restore(t, bytes.NewReader(snap), k.restore...)
 				want := act(t, rand.New(rand.NewPCG(seed, 1)), o, k.space)
 				got := act(t, rand.New(rand.NewPCG(seed, 1)), again, k.space)
 				require.Equal(t, want, got)
@@ -286,8 +283,7 @@ func TestWithNewPrior(t *testing.T) {
 	require.NoError(t, err)
 	b := snapshot(t, o)
 
-	o, err = cmbo.Restore(bytes.NewReader(b), cmbo.WithNewPrior(q))
-	require.NoError(t, err)
+	o = restore(t, bytes.NewReader(b), cmbo.WithNewPrior(q))
 	fromJournal, _, err := cmbo.RestoreJournal(bytes.NewReader(journal.Bytes()), cmbo.WithNewPrior(q))
 	require.NoError(t, err)
 	fresh := newOptimizer(t, list, cmbo.WithPrior(q))
@@ -313,8 +309,7 @@ func TestWithNewPrior(t *testing.T) {
 			task.Y[j] = bump([]float64{0.9, 0.9})(x)
 		}
 	}
-	elsewhere, err := cmbo.Restore(bytes.NewReader(b), cmbo.WithNewPrior(learn(t, list, tasks, smallSets...)))
-	require.NoError(t, err)
+	elsewhere := restore(t, bytes.NewReader(b), cmbo.WithNewPrior(learn(t, list, tasks, smallSets...)))
 	for id := 2; id <= 4; id++ {
 		e, err := elsewhere.Explain(ctx, id)
 		require.NoError(t, err)
@@ -336,8 +331,7 @@ func TestWithNewPrior(t *testing.T) {
 
 	// It is the new prior's run: restored with that alone, and its snapshot is a journal's beginning.
 	b = snapshot(t, o)
-	back, err := cmbo.Restore(bytes.NewReader(b), cmbo.WithPrior(q))
-	require.NoError(t, err)
+	back := restore(t, bytes.NewReader(b), cmbo.WithPrior(q))
 	again, valid, err := cmbo.ResumeJournal(bytes.NewReader(b), list, cmbo.WithPrior(q), cmbo.WithJournal(func([]byte) error { return nil }))
 	require.NoError(t, err)
 	require.EqualValues(t, len(b), valid)
@@ -356,8 +350,7 @@ func TestWithNewPrior(t *testing.T) {
 		was, is *cmbo.Prior
 		reason  cmbo.Reason
 	}{{first, q, cmbo.ReasonDesign}, {q, first, cmbo.ReasonScore}} {
-		r, err := cmbo.Restore(bytes.NewReader(snapshot(t, newOptimizer(t, list, cmbo.WithPrior(tt.was)))), cmbo.WithNewPrior(tt.is))
-		require.NoError(t, err)
+		r := restore(t, bytes.NewReader(snapshot(t, newOptimizer(t, list, cmbo.WithPrior(tt.was)))), cmbo.WithNewPrior(tt.is))
 		begun := snapshot(t, r)
 		resumed, _, err := cmbo.ResumeJournal(bytes.NewReader(begun), list, cmbo.WithPrior(tt.is))
 		require.NoError(t, err)
@@ -422,8 +415,7 @@ func TestExplainByAnotherPrior(t *testing.T) {
 	}
 	o := newOptimizer(t, box, cmbo.WithPrior(p))
 	asked := drive(t, o, bump([]float64{0.3, 0.3}), 6)
-	o, err = cmbo.Restore(bytes.NewReader(snapshot(t, o)), cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
-	require.NoError(t, err)
+	o = restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
 	behind := 0
 	for id := range asked {
 		e, err := o.Explain(ctx, id+1)
@@ -476,8 +468,7 @@ func TestRestoreChecksWhatIsGiven(t *testing.T) {
 		{withForeign, []cmbo.Option{cmbo.WithKernel(foreign{1})}},
 		{withSurrogate, []cmbo.Option{cmbo.WithSurrogate(flat{})}},
 	} {
-		o, err := cmbo.Restore(bytes.NewReader(tt.b), tt.opts...)
-		require.NoError(t, err)
+		o := restore(t, bytes.NewReader(tt.b), tt.opts...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 2)
 	}
 }
@@ -539,8 +530,7 @@ func TestRestoreRefusesForgedState(t *testing.T) {
 	}
 	for _, n := range [][2]int{{1, 0}, {1 << 20, 1 << 20}} {
 		at := snapshot(t, newOptimizer(t, list, cmbo.WithCandidateCounts(n[0], n[1])))
-		again, err := cmbo.Restore(bytes.NewReader(at))
-		require.NoError(t, err)
+		again := restore(t, bytes.NewReader(at))
 		require.Equal(t, at, snapshot(t, again))
 	}
 }
@@ -570,19 +560,17 @@ func TestRestoreRefusesForgedScale(t *testing.T) {
 		{cmbo.WithSeed(1), cmbo.WithParallelism(1), `"initial":5`, `"initial":5,"context":{"height":3}`, cmbo.ErrOption},
 	} {
 		b := snapshot(t, newOptimizer(t, list, tt.begun))
-		o, err := cmbo.Restore(bytes.NewReader(b), tt.again)
-		require.NoError(t, err)
+		o := restore(t, bytes.NewReader(b), tt.again)
 		require.Equal(t, b, snapshot(t, o))
 		state := cmbo.SnapshotState(b)
 		forged := bytes.Replace(state, []byte(tt.was), []byte(tt.is), 1)
 		require.NotEqual(t, state, forged, tt.was)
-		_, err = cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)), tt.again)
+		_, err := cmbo.Restore(bytes.NewReader(cmbo.SealSnapshot(forged)), tt.again)
 		require.ErrorIs(t, err, tt.want, tt.is)
 	}
 	// A policy given to New beside a surrogate that has another is the run's.
 	b := snapshot(t, newOptimizer(t, list, scaled, cmbo.WithYPolicy(cmbo.MinMax)))
-	o, err := cmbo.Restore(bytes.NewReader(b), scaled)
-	require.NoError(t, err)
+	o := restore(t, bytes.NewReader(b), scaled)
 	require.Equal(t, b, snapshot(t, o))
 }
 

@@ -300,8 +300,7 @@ func TestCalibrationRestored(t *testing.T) {
 			require.Equal(t, said, whole)
 			var snapshot bytes.Buffer
 			require.NoError(t, o.Snapshot(&snapshot))
-			restored, err := cmbo.Restore(&snapshot, opts[1:]...)
-			require.NoError(t, err)
+			restored := restore(t, &snapshot, opts[1:]...)
 			resumed, _, err := cmbo.RestoreJournal(&journal, opts[1:]...)
 			require.NoError(t, err)
 			for _, r := range []*cmbo.Optimizer{restored, resumed} {
