@@ -14,8 +14,7 @@ func TestStepRounding(t *testing.T) {
 	a, b := 0.1, 0.2
 	sum := a + b
 	require.NotEqual(t, 0.3, sum)
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 0.5).WithStep(0.1))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Float("x", 0, 0.5).WithStep(0.1))
 
 	o := newOptimizer(t, s)
 	given := []float64{sum}
@@ -23,7 +22,7 @@ func TestStepRounding(t *testing.T) {
 	require.Equal(t, []float64{sum}, given, "the caller's row")
 	asked := drive(t, o, func(x []float64) float64 { return x[0] }, 5)
 	require.ElementsMatch(t, [][]float64{{0}, {0.1}, {0.2}, {0.4}, {0.5}}, asked)
-	_, err = o.Ask(ctx)
+	_, err := o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 
 	// As candidates, the two are one, and either finds it.

@@ -14,8 +14,7 @@ import (
 // TestAskGoesOn: an Ask whose context ends before a fit is done succeeds when it is repeated with the same patience,
 // and proposes what one without an end does, without a past and with one of fewer values than the run's.
 func TestAskGoesOn(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
 	points, err := space.Sample(40, 1)
 	require.NoError(t, err)
 	past := cmbo.WithPrior(learn(t, space, []cmbo.Task{{ID: "a", X: points[:3], Y: []float64{1, 3, 2}}}))

@@ -12,8 +12,7 @@ import (
 // TestEnqueue: what is enqueued is proposed first, in its order, and counts as a
 // point of the initial design; nothing else moves, and a journal keeps it all.
 func TestEnqueue(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
 	var journal bytes.Buffer
 	opts := []cmbo.Option{cmbo.WithSeed(3), cmbo.WithInitial(4)}
 	o := newOptimizer(t, space, append(opts, cmbo.WithJournal(func(lines []byte) error {

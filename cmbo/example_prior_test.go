@@ -19,8 +19,7 @@ var writeExample = flag.Bool("write-example", false, "write the prior that Examp
 // TestExamplePrior: the prior that the example embeds is read, and holds what it was
 // learned from. -write-example learns it anew.
 func TestExamplePrior(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.LogFloat("lr", 1e-5, 1))
 	var tasks []cmbo.Task
 	for i := range 3 {
 		task := cmbo.Task{ID: fmt.Sprint("task ", i)}

@@ -38,8 +38,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.Zero(t, x.Step.Chosen)
 
 	// A point that is drawn again is one candidate.
-	box, err := cmbo.NewSpace(cmbo.Int("n", 1, 60), cmbo.Int("m", 1, 60))
-	require.NoError(t, err)
+	box := newSpace(t, cmbo.Int("n", 1, 60), cmbo.Int("m", 1, 60))
 	o = newOptimizer(t, box, cmbo.WithInitial(0), cmbo.WithCandidateCounts(1000, 0))
 	require.NoError(t, o.Observe([]float64{7, 7}, 1))
 	trial = ask(t, o)
@@ -56,8 +55,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 
 // TestCandidatesOfSmallSpace: a step of a space of few points, all of which are scored, names them too.
 func TestCandidatesOfSmallSpace(t *testing.T) {
-	few, err := cmbo.NewSpace(cmbo.Int("n", 1, 12))
-	require.NoError(t, err)
+	few := newSpace(t, cmbo.Int("n", 1, 12))
 	o := newOptimizer(t, few, cmbo.WithInitial(0))
 	trial := ask(t, o)
 	step, ok := o.LastStep()

@@ -173,8 +173,7 @@ func TestFamilies(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares areas")
 	ctx := context.Background()
-	square, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
-	require.NoError(t, err)
+	square := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
 	space, err := square.WithCandidates(familyGrid)
 	require.NoError(t, err)
 	var learning []cmbo.LearnOption

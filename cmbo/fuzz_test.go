@@ -287,8 +287,7 @@ func FuzzDecodePrior(f *testing.F) {
 // FuzzRestore: whatever stands behind a right checksum, there is no panic, and
 // an optimiser that is accepted is consistent and works.
 func FuzzRestore(f *testing.F) {
-	space, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Categorical("b", "x", "y"))
-	require.NoError(f, err)
+	space := newSpace(f, cmbo.Float("a", 0, 1), cmbo.Categorical("b", "x", "y"))
 	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
 	require.NoError(f, err)
 	for _, s := range []*cmbo.Space{space, list} {

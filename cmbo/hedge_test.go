@@ -256,8 +256,7 @@ func TestHedgeByDistance(t *testing.T) {
 
 // Without a list a point by distance is drawn, as a restored run draws it, and with the ablation "farthest" it is not.
 func TestHedgeDraws(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Int("x", 1, 9), cmbo.Int("y", 1, 9))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Int("x", 1, 9), cmbo.Int("y", 1, 9))
 	for _, farthest := range []bool{false, true} {
 		tasks, opts := make([]cmbo.Task, 3), []cmbo.LearnOption(nil)
 		for i := range tasks {
@@ -471,8 +470,7 @@ func TestWithAblation(t *testing.T) {
 func TestPlateau(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it asks where whole runs end")
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Float("x", 0, 1))
 	for seed := range uint64(*noPastRuns) {
 		o := newOptimizer(t, s, cmbo.WithSeed(seed))
 		drive(t, o, func(x []float64) float64 {

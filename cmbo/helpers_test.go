@@ -63,6 +63,12 @@ func grid(t testing.TB, m int) (*cmbo.Space, [][]float64) {
 	return s, rows
 }
 
+func newSpace(t testing.TB, params ...cmbo.Param) *cmbo.Space {
+	s, err := cmbo.NewSpace(params...)
+	require.NoError(t, err)
+	return s
+}
+
 func unitCube(t testing.TB, dim int) *cmbo.Space {
 	s, err := cmbo.UnitCube(dim)
 	require.NoError(t, err)

@@ -271,8 +271,7 @@ func TestLearnOfNearlyEqualPoints(t *testing.T) {
 // from two parameters, is learned and predicted.
 func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 	t.Parallel()
-	space, err := cmbo.NewSpace(cmbo.Int("depth", 1, 12), cmbo.Float("width", 0, 1))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.Int("depth", 1, 12), cmbo.Float("width", 0, 1))
 	size := func(x []float64) float64 { return x[0] * x[1] }
 	var tasks []cmbo.Task
 	for i := range 20 {

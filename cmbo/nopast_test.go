@@ -122,8 +122,7 @@ func TestWithoutPastBesideRandom(t *testing.T) {
 	const budget, early, others = 40, 15, 100
 	for _, p := range soloProblems() {
 		t.Run(p.name, func(t *testing.T) {
-			s, err := cmbo.NewSpace(p.params...)
-			require.NoError(t, err)
+			s := newSpace(t, p.params...)
 			var better [2][]float64 // of random search's areas, early and whole
 			var sum [2][2]float64
 			for run := range *noPastRuns {

@@ -142,8 +142,7 @@ func TestOptimizerCountsProposals(t *testing.T) {
 // would ask for the best of them. It may not, whether told, open, failed or
 // observed.
 func TestOptimizerParameterSpaceProposesNothingTwice(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Int("n", 1, 5000))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.Int("n", 1, 5000))
 	o := newOptimizer(t, space, cmbo.WithAcquisition(cmbo.UCB(1e-9)), cmbo.WithCandidateCounts(100, 200), cmbo.WithInitial(3))
 	used, hit := map[float64]bool{2500: true}, false
 	require.NoError(t, o.Observe([]float64{2500}, 1))
@@ -170,7 +169,7 @@ func TestOptimizerParameterSpaceProposesNothingTwice(t *testing.T) {
 		for n := range 5000 {
 			require.NoError(t, o.Observe([]float64{float64(n + 1)}, 1))
 		}
-		_, err = o.Ask(ctx)
+		_, err := o.Ask(ctx)
 		require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 	}
 }
@@ -196,16 +195,14 @@ func (a *again) Predict(_ context.Context, mean, sd []float64, x *linalg.Dense) 
 // only if it is enqueued, in the design and by the model, on candidates, listed and
 // other parameter spaces, in the same run and in those restored from it.
 func TestFailedPointsAreNotRepeated(t *testing.T) {
-	listed, err := cmbo.NewSpace(cmbo.Int("n", 0, 24))
-	require.NoError(t, err)
+	listed := newSpace(t, cmbo.Int("n", 0, 24))
 	var rows [][]float64
 	for i := range 25 {
 		rows = append(rows, []float64{float64(i)})
 	}
 	list, err := listed.WithCandidates(rows)
 	require.NoError(t, err)
-	large, err := cmbo.NewSpace(cmbo.LogInt("n", 1, 5000))
-	require.NoError(t, err)
+	large := newSpace(t, cmbo.LogInt("n", 1, 5000))
 	for _, s := range []*cmbo.Space{list, listed, large} {
 		for _, initial := range []int{0, 40} {
 			var journal []byte
@@ -245,8 +242,7 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 }
 
 func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Int("n", 1, 3), cmbo.Categorical("c", "a", "b"), cmbo.Bool("b"))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.Int("n", 1, 3), cmbo.Categorical("c", "a", "b"), cmbo.Bool("b"))
 	o := newOptimizer(t, space)
 	var seen []string
 	for range 12 {
@@ -265,7 +261,7 @@ func TestOptimizerSmallDiscreteSpaceIsListed(t *testing.T) {
 		seen = append(seen, key)
 		require.NoError(t, o.Tell(trial.ID, float64(len(seen)%5)))
 	}
-	_, err = o.Ask(ctx)
+	_, err := o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 }
 
@@ -635,8 +631,7 @@ func TestTrials(t *testing.T) {
 }
 
 func TestTrialAccessors(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12), cmbo.Categorical("opt", "sgd", "adam"), cmbo.Bool("on"))
-	require.NoError(t, err)
+	space := newSpace(t, cmbo.LogFloat("lr", 1e-5, 1), cmbo.Int("depth", 1, 12), cmbo.Categorical("opt", "sgd", "adam"), cmbo.Bool("on"))
 	trial, err := newOptimizer(t, space).Ask(ctx)
 	require.NoError(t, err)
 	require.Equal(t, trial.X[0], trial.Float("lr"))

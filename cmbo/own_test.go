@@ -204,8 +204,7 @@ func numbersAndChoice(tb testing.TB, dim int, choices ...string) *cmbo.Space {
 	for j := range dim {
 		params = append(params, cmbo.Float(fmt.Sprint("x", j), 0, 1))
 	}
-	space, err := cmbo.NewSpace(params...)
-	require.NoError(tb, err)
+	space := newSpace(tb, params...)
 	return space
 }
 

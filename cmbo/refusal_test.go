@@ -30,8 +30,7 @@ func TestSpaceRefusesWhatCannotBeStored(t *testing.T) {
 		_, err := cmbo.NewSpace(cmbo.LogInt("a", one<<53-1, one<<53))
 		require.ErrorIs(t, err, cmbo.ErrSpace)
 	}
-	s, err := cmbo.NewSpace(cmbo.LogInt("a", 7, 7), cmbo.Float("ü", 0, 1))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.LogInt("a", 7, 7), cmbo.Float("ü", 0, 1))
 	x, err := s.Encode([]float64{7, 0.5})
 	require.NoError(t, err)
 	require.Equal(t, []float64{0, 0.5}, x)
@@ -40,10 +39,8 @@ func TestSpaceRefusesWhatCannotBeStored(t *testing.T) {
 // TestSpaceNeverChanges: a space in use cannot be read over, and one that
 // nobody made is refused.
 func TestSpaceNeverChanges(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
-	require.NoError(t, err)
-	other, err := cmbo.NewSpace(cmbo.Int("c", 1, 3))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
+	other := newSpace(t, cmbo.Int("c", 1, 3))
 	b, err := json.Marshal(other)
 	require.NoError(t, err)
 	require.ErrorIs(t, json.Unmarshal(b, s), cmbo.ErrSpace)
@@ -182,14 +179,13 @@ func TestSurrogateNumbersAreChecked(t *testing.T) {
 
 // TestDesignExhausted: a range of two numbers has a design of no more.
 func TestDesignExhausted(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 1, math.Nextafter(1, 2)))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Float("x", 1, math.Nextafter(1, 2)))
 	o := newOptimizer(t, s, cmbo.WithInitial(5))
 	for range 2 {
 		trial := ask(t, o)
 		require.NoError(t, o.TellFailed(trial.ID))
 	}
-	_, err = o.Ask(ctx)
+	_, err := o.Ask(ctx)
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 	require.ErrorContains(t, err, "none of 2000 points of the initial design may be proposed")
 }

@@ -38,10 +38,8 @@ type kit struct {
 func kits(t testing.TB) []kit {
 	list, _ := grid(t, 6)
 	box := unitCube(t, 2)
-	mixed, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.Int("e", 1, 9))
-	require.NoError(t, err)
-	small, err := cmbo.NewSpace(cmbo.Int("a", 0, 4), cmbo.Categorical("b", "x", "y", "z"))
-	require.NoError(t, err)
+	mixed := newSpace(t, cmbo.Float("a", 0, 1), cmbo.LogFloat("b", 1e-3, 1), cmbo.Categorical("c", "x", "y"), cmbo.Bool("d"), cmbo.Int("e", 1, 9))
+	small := newSpace(t, cmbo.Int("a", 0, 4), cmbo.Categorical("b", "x", "y", "z"))
 	var out []kit
 	add := func(name string, s *cmbo.Space, opts []cmbo.Option, again ...cmbo.Option) {
 		out = append(out, kit{name, s, opts, again})
@@ -373,8 +371,7 @@ func TestWithNewPrior(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	require.ErrorContains(t, err, "begun with sobol_candidates 40, not 41")
 
-	wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
-	require.NoError(t, err)
+	wide := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("z", 0, 2))
 	spelled := family(4, 10)
 	for i := range spelled {
 		spelled[i].Outputs = map[string][]float64{"Seconds": spelled[i].Y}

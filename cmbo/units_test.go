@@ -200,10 +200,8 @@ func TestFirstPrediction(t *testing.T) {
 // TestAdoptKeepsUnits: a prior brought to its own space, and one brought to a space with a
 // parameter more, predict in the values' units as one learned from the tasks does.
 func TestAdoptKeepsUnits(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
-	require.NoError(t, err)
-	wide, err := cmbo.NewSpace(cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1), cmbo.Bool("c"))
-	require.NoError(t, err)
+	s := newSpace(t, cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1))
+	wide := newSpace(t, cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1), cmbo.Bool("c"))
 	for _, minimize := range []bool{false, true} {
 		var opts []cmbo.LearnOption
 		if minimize {
