@@ -64,8 +64,7 @@ func TestImprovementBelowTheKnee(t *testing.T) {
 				best = max(best, y)
 			}
 		}
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		gain := exploding(0.25) - best
 		t.Logf("expected %.3g, at most %.3g; the border gains %.3g", u.Expected, u.Most, gain)
 		require.Greater(t, u.Expected, 1e-4)

@@ -79,8 +79,7 @@ func TestReportsChangeNoProposal(t *testing.T) {
 				y := f(trial.X)
 				c := curveOf(r, y, 0.3)
 				for i, step := range c.Steps {
-					p, err := o.Report(ctx, trial.ID, step, c.Values[i])
-					require.NoError(t, err)
+					p := report(t, o, trial.ID, step, c.Values[i])
 					require.NotEmpty(t, p.String())
 				}
 				require.NoError(t, o.Tell(trial.ID, y))
@@ -199,8 +198,7 @@ func TestReportStops(t *testing.T) {
 				c := curveOf(r, y, 2)
 				stopped := false
 				for i, step := range c.Steps {
-					p, err := o.Report(ctx, trial.ID, step, c.Values[i])
-					require.NoError(t, err)
+					p := report(t, o, trial.ID, step, c.Values[i])
 					assert.Equal(t, p.Stop, strings.HasPrefix(p.String(), "stop: "))
 					if !any {
 						assert.False(t, p.Stop)
@@ -260,8 +258,7 @@ func TestReportStops(t *testing.T) {
 			require.Greater(t, estimates, stops/2)
 			_, err = o.Recommend(ctx)
 			require.NoError(t, err)
-			_, err = o.Outlook(ctx)
-			require.NoError(t, err)
+			outlookOf(t, o)
 			_, err = o.Calibration(ctx)
 			require.NoError(t, err)
 			_, err = o.Explain(ctx, 20)
@@ -296,12 +293,10 @@ func TestCheckpoints(t *testing.T) {
 				stopped := false
 				for i := from; i < curveSteps && !stopped; i++ {
 					if trial.Resumes == 0 && any && i == 0 {
-						mean, sd, err := o.Predict(ctx, trial.X)
-						require.NoError(t, err)
+						mean, sd := predict(t, o, trial.X)
 						start = acq.ExpectedImprovement(mean, sd, best.Y) / (curveSteps + 1)
 					}
-					p, err := o.Report(ctx, trial.ID, i+1, c.Values[i])
-					require.NoError(t, err)
+					p := report(t, o, trial.ID, i+1, c.Values[i])
 					// In the tails a little of a deviation is much of the improvement, and low means
 					// are lower than the run sees them.
 					if stopped = p.Stop; !any {
@@ -398,8 +393,7 @@ func TestResumed(t *testing.T) {
 			first := begin()
 			c = curveOf(rng.Stream(4, "resumed"), f(x), 2)
 			for i := range from {
-				_, err := o.Report(ctx, first.ID, i+1, c.Values[i])
-				require.NoError(t, err)
+				report(t, o, first.ID, i+1, c.Values[i])
 			}
 			end := func(id, step int, y float64) (mean, sd float64) {
 				mean, sd, err := o.EndOf(ctx, id, step, y)
@@ -465,8 +459,7 @@ func TestCutoff(t *testing.T) {
 					cut, chance, err := o.Cutoff(ctx, trial.ID, step)
 					require.NoError(t, err)
 					require.Equal(t, snap, snapshot(t, o))
-					_, err = o.Report(ctx, trial.ID, step, c.Values[i])
-					require.NoError(t, err)
+					report(t, o, trial.ID, step, c.Values[i])
 					if math.IsNaN(cut) {
 						assert.True(t, math.IsNaN(chance))
 						continue
@@ -481,8 +474,7 @@ func TestCutoff(t *testing.T) {
 					}
 					for shift, stop := range map[float64]bool{-0.001: true, 0.001: false} {
 						twin := restore(t, bytes.NewReader(snap), k.restore...)
-						p, err := twin.Report(ctx, trial.ID, step, cut+sign*shift)
-						require.NoError(t, err)
+						p := report(t, twin, trial.ID, step, cut+sign*shift)
 						require.Equal(t, stop, p.Stop, "%v at step %d: %s", cut, step, p)
 						kept := p.Before / 10 * float64(curveSteps+1-step) / (curveSteps + 1)
 						require.InDelta(t, kept, p.Chance, kept/2)
@@ -516,17 +508,14 @@ func TestStoppedTeaches(t *testing.T) {
 	f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.35, 0.26})(x) }
 	drive(t, o, f, 3)
 	trial := ask(t, o)
-	before, sdBefore, err := o.Predict(ctx, trial.X)
-	require.NoError(t, err)
+	before, sdBefore := predict(t, o, trial.X)
 	end := before - 2*sdBefore
 	c := curveOf(rng.Stream(5, "teaches"), end, 2)
 	for i, step := range c.Steps {
-		_, err := o.Report(ctx, trial.ID, step, c.Values[i])
-		require.NoError(t, err)
+		report(t, o, trial.ID, step, c.Values[i])
 	}
 	require.NoError(t, o.TellStopped(ctx, trial.ID))
-	after, sdAfter, err := o.Predict(ctx, trial.X)
-	require.NoError(t, err)
+	after, sdAfter := predict(t, o, trial.X)
 	require.Less(t, math.Abs(after-end), math.Abs(before-end)/2)
 	require.Less(t, sdAfter, sdBefore)
 }
@@ -543,8 +532,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 		y := -bump([]float64{0.3, 0.3})(trial.X) + 0.2*r.NormFloat64()
 		c := curveOf(r, y, 0.3)
 		for i, step := range c.Steps {
-			_, err := o.Report(ctx, trial.ID, step, c.Values[i])
-			require.NoError(t, err)
+			report(t, o, trial.ID, step, c.Values[i])
 		}
 		if n == 9 {
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
@@ -558,8 +546,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 	var best, bestMean []float64
 	worth, mean := math.Inf(1), math.Inf(1)
 	for _, ob := range o.Observations() {
-		m, _, err := o.Predict(ctx, ob.X)
-		require.NoError(t, err)
+		m, _ := predict(t, o, ob.X)
 		if w := (m + told[fmt.Sprint(ob.X)]) / 2; w < worth {
 			best, worth = ob.X, w
 		}
@@ -591,8 +578,7 @@ func TestCurveOfOneStep(t *testing.T) {
 	for _, o := range []*cmbo.Optimizer{told, stopped} {
 		trial := ask(t, o)
 		y := f(trial.X)
-		_, err := o.Report(ctx, trial.ID, 1, y)
-		require.NoError(t, err)
+		report(t, o, trial.ID, 1, y)
 		if o == told {
 			require.NoError(t, o.Tell(trial.ID, y))
 		} else {
@@ -600,10 +586,8 @@ func TestCurveOfOneStep(t *testing.T) {
 		}
 	}
 	for _, x := range [][]float64{{0.2, 0.2}, {0.4, 0.6}, {1, 1}} {
-		a, sa, err := told.Predict(ctx, x)
-		require.NoError(t, err)
-		b, sb, err := stopped.Predict(ctx, x)
-		require.NoError(t, err)
+		a, sa := predict(t, told, x)
+		b, sb := predict(t, stopped, x)
 		require.InDelta(t, a, b, 0.01*sa)
 		require.InEpsilon(t, sa, sb, 0.05)
 	}
@@ -617,15 +601,14 @@ func TestReportErrors(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithInitial(2))
 	trial := ask(t, o)
 	require.ErrorIs(t, o.TellStopped(ctx, trial.ID), cmbo.ErrStep)
-	_, err := o.Report(ctx, trial.ID, 3, 0.5)
-	require.NoError(t, err)
+	report(t, o, trial.ID, 3, 0.5)
 	before := snapshot(t, o)
 	for _, step := range []int{3, 2, -1} {
 		p, err := o.Report(ctx, trial.ID, step, math.NaN())
 		require.ErrorIs(t, err, cmbo.ErrStep)
 		require.False(t, p.Stop)
 	}
-	_, err = o.Report(ctx, 7, 1, 0.5)
+	_, err := o.Report(ctx, 7, 1, 0.5)
 	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
 	require.ErrorIs(t, o.TellStopped(ctx, 0), cmbo.ErrUnknownTrial)
 	require.Equal(t, before, snapshot(t, o))
@@ -647,8 +630,7 @@ func TestReportErrors(t *testing.T) {
 	}
 	require.Equal(t, before, snapshot(t, o))
 
-	p, err := o.Report(ctx, trial.ID, 4, math.Inf(-1))
-	require.NoError(t, err)
+	p := report(t, o, trial.ID, 4, math.Inf(-1))
 	require.True(t, p.Stop && p.Diverged)
 	require.Equal(t, "stop: the value of step 4 is no number, and trial 1 has failed", p.String())
 	require.ErrorIs(t, o.Tell(trial.ID, 1), cmbo.ErrTrialClosed)
@@ -700,8 +682,7 @@ func TestStepsBeyondAnInt(t *testing.T) {
 	var journal []byte
 	o := newOptimizer(t, box, cmbo.WithJournal(func(lines []byte) error { journal = append(journal, lines...); return nil }))
 	trial := ask(t, o)
-	_, err := o.Report(ctx, trial.ID, 2, 1)
-	require.NoError(t, err)
+	report(t, o, trial.ID, 2, 1)
 	wide := func(b []byte) []byte { return bytes.Replace(b, []byte(`"step":2`), []byte(`"step":3000000000`), 1) }
 	lines := bytes.SplitAfter(journal, []byte("\n"))
 	var entries [][]byte
@@ -801,16 +782,14 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 		for range 6 {
 			trial := ask(t, o)
 			for step := 1; step <= 4; step++ {
-				_, err := o.Report(ctx, trial.ID, step, at(trial.X, step))
-				require.NoError(t, err)
+				report(t, o, trial.ID, step, at(trial.X, step))
 			}
 			require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 		}
 		two, err := o.AskN(ctx, 2)
 		require.NoError(t, err)
 		for step := 1; step <= 2; step++ {
-			_, err := o.Report(ctx, two[0].ID, step, 0.05+0.001*float64(step))
-			require.NoError(t, err)
+			report(t, o, two[0].ID, step, 0.05+0.001*float64(step))
 		}
 		require.NoError(t, o.TellStopped(ctx, two[0].ID))
 		_, err = o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
@@ -930,8 +909,7 @@ func TestTransferCountsTold(t *testing.T) {
 	for i := range 8 {
 		trial := ask(t, o)
 		y := f(trial.X[0]) + 0.001*float64(i)
-		_, err := o.Report(ctx, trial.ID, 1, y)
-		require.NoError(t, err)
+		report(t, o, trial.ID, 1, y)
 		if i%3 == 1 {
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
 		} else {
@@ -956,8 +934,7 @@ func TestCutoffOfOpposedCurves(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, math.IsNaN(cut) && math.IsNaN(chance), "trial %d: %g with a chance of %g", trial.ID, cut, chance)
 			y := math.Sin(wave*trial.X[0]) + math.Sin(wave*trial.X[1]+1) + trial.X[0]
-			p, err := o.Report(ctx, trial.ID, 1, -0.8*y+0.3*math.Sin(float64(i*i)))
-			require.NoError(t, err)
+			p := report(t, o, trial.ID, 1, -0.8*y+0.3*math.Sin(float64(i*i)))
 			if p.Known {
 				known++
 			}
@@ -976,8 +953,7 @@ func TestCutoffAboveFloor(t *testing.T) {
 	for i := range 8 {
 		trial := ask(t, o)
 		y := 0.3 + 0.2*float64(i)
-		_, err := o.Report(ctx, trial.ID, 1, y+0.05*float64(i%2))
-		require.NoError(t, err)
+		report(t, o, trial.ID, 1, y+0.05*float64(i%2))
 		require.NoError(t, o.Tell(trial.ID, y))
 	}
 	trial := ask(t, o)
@@ -986,8 +962,7 @@ func TestCutoffAboveFloor(t *testing.T) {
 	snap := snapshot(t, o)
 	for y, stop := range map[float64]bool{cut + 1e-6: false, cut - 1e-6: true, 0.2: false, -1e9: false} {
 		twin := restore(t, bytes.NewReader(snap), surrogate)
-		p, err := twin.Report(ctx, trial.ID, 1, y)
-		require.NoError(t, err)
+		p := report(t, twin, trial.ID, 1, y)
 		require.Equal(t, stop, p.Stop, "%g beside %g: %v", y, cut, p)
 	}
 }
@@ -1006,20 +981,17 @@ func TestEndOfAPoorTrial(t *testing.T) {
 		for i := range 20 {
 			require.NoError(t, o.Enqueue([]float64{float64(i) / 19}))
 			trial := ask(t, o)
-			_, err := o.Report(ctx, trial.ID, 1, early(trial.X[0], i))
-			require.NoError(t, err)
+			report(t, o, trial.ID, 1, early(trial.X[0], i))
 			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])))
 		}
 		for _, x := range []float64{0.5, 0.6, 0.75, 0.97} {
 			want := f(x)
 			require.NoError(t, o.Enqueue([]float64{x}))
 			trial := ask(t, o)
-			p, err := o.Report(ctx, trial.ID, 1, 1.1*want)
-			require.NoError(t, err)
+			p := report(t, o, trial.ID, 1, 1.1*want)
 			require.InEpsilon(t, want, p.Mean, 0.1, "%s at %g", name, x)
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
-			after, _, err := o.Predict(ctx, []float64{x})
-			require.NoError(t, err)
+			after, _ := predict(t, o, []float64{x})
 			require.InEpsilon(t, want, after, 0.1, "%s at %g", name, x)
 		}
 	}
@@ -1031,13 +1003,11 @@ func TestChanceOfCertainEnds(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithSurrogate(certain{of: 5}))
 	for i := range 6 {
 		tr := ask(t, o)
-		_, err := o.Report(ctx, tr.ID, 1, float64(i))
-		require.NoError(t, err)
+		report(t, o, tr.ID, 1, float64(i))
 		require.NoError(t, o.Tell(tr.ID, float64(i)))
 	}
 	tr := ask(t, o)
-	p, err := o.Report(ctx, tr.ID, 1, 3)
-	require.NoError(t, err)
+	p := report(t, o, tr.ID, 1, 3)
 	require.True(t, p.Known)
 	require.Equal(t, []float64{0, 0}, []float64{p.Chance, p.Before}, "%v", p)
 }

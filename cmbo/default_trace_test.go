@@ -181,8 +181,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 		answer(trials[:last]...)
 		late = trials[last:]
 		for _, x := range fixed {
-			mean, sd, err := o.Predict(ctx, x[:p.space.Dim()])
-			require.NoError(t, err)
+			mean, sd := predict(t, o, x[:p.space.Dim()])
 			s.Predict = append(s.Predict, hexadecimal(mean, sd)...)
 		}
 		transfer, err := o.Transfer(ctx)

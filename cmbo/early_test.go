@@ -131,8 +131,7 @@ func TestNoisyBest(t *testing.T) {
 			require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.WithNoise(1e-6)))
 		}
 		require.Greater(t, best, 4.99)
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.Greater(t, u.Expected, 1e-12)
 	}
 }
@@ -144,8 +143,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 	o := newOptimizer(t, s, cmbo.WithInitial(1))
 	for i := range 2 {
 		require.NoError(t, o.Observe([]float64{float64(i)}, 1e6))
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 		require.Equal(t, "what more evaluations would bring is not known yet", u.String())
 		trial := ask(t, o)
@@ -155,8 +153,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 		require.NoError(t, o.Cancel(trial.ID))
 	}
 	require.NoError(t, o.Observe([]float64{0.5}, 1e6+1))
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.False(t, math.IsNaN(u.Expected))
 }
 

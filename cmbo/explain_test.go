@@ -109,8 +109,7 @@ func TestExplain(t *testing.T) {
 					if explain {
 						_, err := o.Explain(ctx, max(1, i-2))
 						require.NoError(t, err)
-						_, err = o.Outlook(ctx)
-						require.NoError(t, err)
+						outlookOf(t, o)
 					}
 					for _, trial := range open {
 						require.NoError(t, o.Tell(trial.ID, f(trial.X)))
@@ -155,12 +154,10 @@ func TestExplain(t *testing.T) {
 				require.LessOrEqual(t, x.Mean, mean+1e-9, "low ones are farther apart than the model sees them")
 				require.Regexp(t, `: the largest (EI|EI without the past|distance from all points asked for) \(score `, x.String())
 			}
-			was, err := o.Outlook(ctx)
-			require.NoError(t, err)
-			is, err := restored.Outlook(ctx)
-			require.NoError(t, err)
+			was := outlookOf(t, o)
+			is := outlookOf(t, restored)
 			require.Equal(t, was, is)
-			_, err = o.Explain(ctx, 9)
+			_, err := o.Explain(ctx, 9)
 			require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
 			_, err = o.Explain(ctx, 0)
 			require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
@@ -181,8 +178,7 @@ func TestExplainDesign(t *testing.T) {
 	for i, open := range []bool{false, true} {
 		x, err := o.Explain(ctx, 1+i)
 		require.NoError(t, err)
-		_, sd, err := o.Predict(ctx, rows[24+i])
-		require.NoError(t, err)
+		_, sd := predict(t, o, rows[24+i])
 		require.InDelta(t, x.Mean, (x.Quantiles.Low+x.Quantiles.High)/2, 1e-9)
 		if open {
 			require.Less(t, x.SD, 0.9*sd)
@@ -198,13 +194,11 @@ func TestOutlook(t *testing.T) {
 	list, rows := grid(t, 5)
 	f := bump([]float64{0.6, 0.3})
 	o := newOptimizer(t, list, cmbo.WithMinimize())
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 	drive(t, o, func(x []float64) float64 { return 30 - 20*f(x) }, 7)
 	open := ask(t, o)
-	u, err = o.Outlook(ctx)
-	require.NoError(t, err)
+	u = outlookOf(t, o)
 
 	best, _ := o.Best()
 	done := make(map[[2]float64]bool)
@@ -217,8 +211,7 @@ func TestOutlook(t *testing.T) {
 		if done[[2]float64(x)] {
 			continue
 		}
-		mean, sd, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		mean, sd := predict(t, o, x)
 		const steps = 4000
 		var ei float64
 		for i := range steps {
@@ -235,8 +228,7 @@ func TestOutlook(t *testing.T) {
 	// Once nothing is left, nothing is to be gained.
 	require.NoError(t, o.Tell(open.ID, f(open.X)))
 	drive(t, o, f, 17)
-	u, err = o.Outlook(ctx)
-	require.NoError(t, err)
+	u = outlookOf(t, o)
 	require.Zero(t, u.Next)
 	require.Zero(t, u.Expected)
 	require.Zero(t, u.Most)
@@ -253,12 +245,10 @@ func TestOutlookMostHolds(t *testing.T) {
 	}
 	best, ok := o.Best()
 	require.True(t, ok)
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	var mean, sd []float64
 	for _, x := range rows {
-		m, s, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m, s := predict(t, o, x)
 		mean, sd = append(mean, m), append(sd, s)
 	}
 	_ = ask(t, o)
@@ -296,14 +286,12 @@ func TestOutlookOfPrior(t *testing.T) {
 	x, err := o.Explain(ctx, 1)
 	require.NoError(t, err)
 	require.Regexp(t, `^trial 1: .*: the largest mean \(score 5\d.*\) of 49 candidates; expected 5[0-9.]+; too early`, x.String())
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	next := ask(t, o)
 	s, _ := o.LastStep()
 	require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Expected, 1e-9)
 	require.NoError(t, o.TellFailed(next.ID))
-	v, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	v := outlookOf(t, o)
 	require.Less(t, v.Expected, u.Expected)
 	_ = ask(t, o)
 	s, _ = o.LastStep()
@@ -322,8 +310,7 @@ func TestOutlookOfPrior(t *testing.T) {
 	}
 	require.InEpsilon(t, most, v.Expected, 1e-9)
 	// What is open may still be gained.
-	w, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	w := outlookOf(t, o)
 	require.InEpsilon(t, v.Expected, w.Expected, 1e-12)
 }
 
@@ -334,8 +321,7 @@ func TestOutlookCounts(t *testing.T) {
 	cost := cmbo.WithCost(func([]float64) float64 { return 0.5 })
 	outlook := func(o *cmbo.Optimizer) cmbo.Outlook {
 		t.Helper()
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		return u
 	}
 	for _, tt := range []struct {
@@ -405,8 +391,7 @@ func TestOutlookOfScorer(t *testing.T) {
 	list, rows := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithSurrogate(scoring{}), cmbo.WithYPolicy(cmbo.RawValues))
 	require.NoError(t, o.Observe(rows[0], 0))
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.InEpsilon(t, 1/math.Sqrt(2*math.Pi), u.Expected, 1e-12)
 }
 
@@ -432,20 +417,17 @@ func TestOutlookCost(t *testing.T) {
 	o := newOptimizer(t, list, append(opts, cmbo.WithCost(func(x []float64) float64 { return 2 + x[0] }))...)
 	require.NoError(t, o.Observe([]float64{0}, 0))
 	require.NoError(t, o.Observe([]float64{0.1}, 1))
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.Equal(t, 2.6, u.Cost)
 	o = newOptimizer(t, list, append(opts, cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()))...)
 	require.NoError(t, o.Observe([]float64{0}, 0))
 	require.NoError(t, o.Observe([]float64{0.1}, 1))
-	same, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	same := outlookOf(t, o)
 	require.Equal(t, u.Expected, same.Expected)
 	require.True(t, math.IsNaN(same.Cost) && math.IsNaN(same.PerCost), "%v", same)
 	require.NoError(t, o.Observe([]float64{0.1}, 1, cmbo.Outputs{"seconds": 3}))
 	require.NoError(t, o.Observe([]float64{0}, 0, cmbo.Outputs{"seconds": 3}))
-	same, err = o.Outlook(ctx)
-	require.NoError(t, err)
+	same = outlookOf(t, o)
 	require.Equal(t, 3.0, same.Cost, "all that are told are equal")
 	require.Equal(t, same.Expected/3, same.PerCost)
 }
@@ -458,8 +440,7 @@ func TestOutlookIsOfNextAsk(t *testing.T) {
 	f := bump([]float64{0.6, 0.3})
 	drive(t, o, f, 6)
 	for range 16 {
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		drive(t, o, f, 1)
 		s, _ := o.LastStep()
 		require.InEpsilon(t, math.Exp(s.Scores[s.Chosen]), u.Expected, 1e-9)
@@ -470,12 +451,10 @@ func TestOutlookIsOfNextAsk(t *testing.T) {
 		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.Outputs{"size": trial.X[0]}))
 	}
-	u, err := o.Outlook(ctx)
+	u := outlookOf(t, o)
+	_, err := o.AskN(ctx, 3)
 	require.NoError(t, err)
-	_, err = o.AskN(ctx, 3)
-	require.NoError(t, err)
-	open, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	open := outlookOf(t, o)
 	require.InEpsilonSlice(t, []float64{u.Expected, u.Most, u.Feasible, u.Holds["size"]}, []float64{open.Expected, open.Most, open.Feasible, open.Holds["size"]}, 1e-9)
 }
 
@@ -488,8 +467,7 @@ func TestOutlookOfBudget(t *testing.T) {
 		o := newOptimizer(t, list, append(opts, cmbo.WithSurrogate(rising{until: 1}), cmbo.WithYPolicy(cmbo.RawValues))...)
 		require.NoError(t, o.Observe([]float64{0}, 0))
 		for range 3 {
-			u, err := o.Outlook(ctx)
-			require.NoError(t, err)
+			u := outlookOf(t, o)
 			trial := ask(t, o)
 			s, _ := o.LastStep()
 			if name == "costs" {
@@ -499,8 +477,7 @@ func TestOutlookOfBudget(t *testing.T) {
 			require.InEpsilon(t, acq.ExpectedImprovement(s.Mean[s.Chosen], s.SD[s.Chosen], 0), u.Expected, 1e-9, name)
 			require.NoError(t, o.Tell(trial.ID, -1))
 		}
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.Zero(t, u.Expected, "%s: %v", name, u)
 		_, err = o.Ask(ctx)
 		require.ErrorIs(t, err, cmbo.ErrBudget)

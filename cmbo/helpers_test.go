@@ -99,6 +99,24 @@ func ask(t testing.TB, o *cmbo.Optimizer) cmbo.Trial {
 	return trial
 }
 
+func predict(t testing.TB, o *cmbo.Optimizer, x []float64) (mean, sd float64) {
+	mean, sd, err := o.Predict(ctx, x)
+	require.NoError(t, err)
+	return mean, sd
+}
+
+func outlookOf(t testing.TB, o *cmbo.Optimizer) cmbo.Outlook {
+	u, err := o.Outlook(ctx)
+	require.NoError(t, err)
+	return u
+}
+
+func report(t testing.TB, o *cmbo.Optimizer, id, step int, y float64) cmbo.Prospect {
+	p, err := o.Report(ctx, id, step, y)
+	require.NoError(t, err)
+	return p
+}
+
 // drive asks and tells n times and returns the points asked.
 func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) [][]float64 {
 	var asked [][]float64

@@ -18,8 +18,7 @@ func TestUnknownNumbersInJSON(t *testing.T) {
 	opt := newOptimizer(t, space, cmbo.WithOutput("seconds", cmbo.AtMost(2)))
 	trial := ask(t, opt)
 	says := func(values int) (all []any) {
-		outlook, err := opt.Outlook(ctx)
-		require.NoError(t, err)
+		outlook := outlookOf(t, opt)
 		require.Equal(t, values < 2, math.IsNaN(outlook.Expected))
 		require.True(t, math.IsInf(outlook.Left, 1))
 		calibration, err := opt.Calibration(ctx)
@@ -34,8 +33,7 @@ func TestUnknownNumbersInJSON(t *testing.T) {
 		best, _ := opt.Best()
 		return []any{outlook, calibration, recommendation, explanation, transfer, step, best, opt.Trials()[0]}
 	}
-	prospect, err := opt.Report(ctx, trial.ID, 1, 0.5)
-	require.NoError(t, err)
+	prospect := report(t, opt, trial.ID, 1, 0.5)
 	require.True(t, math.IsNaN(prospect.Best))
 	all := append(says(0), prospect, cmbo.CheckReport{Tasks: []cmbo.CheckedTask{{ID: "a"}}, StandardError: math.NaN()})
 	for i := range 7 {

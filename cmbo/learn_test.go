@@ -238,8 +238,7 @@ func TestPastOfTwoValues(t *testing.T) {
 		mean += v / float64(len(y))
 	}
 	for i, x := range rows {
-		m, _, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m, _ := predict(t, o, x)
 		off, spread = off+(m-y[i])*(m-y[i]), spread+(y[i]-mean)*(y[i]-mean)
 	}
 	t.Logf("noise variance %.3g; %.3f of the variance of the values is left", p.NoiseVariance(), off/spread)
@@ -289,8 +288,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 		require.NoError(t, o.Observe(x, size(x)))
 	}
 	for _, x := range [][]float64{{11, 0.9}, {4, 0.7}, {7, 0.5}} {
-		m, sd, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m, sd := predict(t, o, x)
 		require.InDelta(t, size(x), m, 0.5)
 		require.Less(t, sd, 2.0)
 	}

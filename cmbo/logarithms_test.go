@@ -121,16 +121,12 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 	at, err := space.Sample(20, 5)
 	require.NoError(t, err)
 	for _, x := range at {
-		mean, sd, err := o.Predict(ctx, x)
-		require.NoError(t, err)
-		mirroredMean, mirroredSD, err := mirrored.Predict(ctx, x)
-		require.NoError(t, err)
+		mean, sd := predict(t, o, x)
+		mirroredMean, mirroredSD := predict(t, mirrored, x)
 		require.Equal(t, []float64{-mean, sd}, []float64{mirroredMean, mirroredSD})
 	}
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
-	v, err := mirrored.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
+	v := outlookOf(t, mirrored)
 	require.InEpsilon(t, u.Expected, v.Expected, 1e-9)
 
 	for _, y := range []float64{0, -2} {
@@ -139,11 +135,9 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 		q, err := o.Quantiles(ctx, trial.X)
 		require.NoError(t, err)
 		require.InDelta(t, y, q.Median, 0.5)
-		mean, sd, err := o.Predict(ctx, trial.X)
-		require.NoError(t, err)
+		mean, sd := predict(t, o, trial.X)
 		require.False(t, math.IsNaN(mean) || math.IsNaN(sd))
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.GreaterOrEqual(t, u.Expected, 0.0)
 		c, err := o.Calibration(ctx)
 		require.NoError(t, err)
@@ -232,10 +226,8 @@ func TestLogarithmsOfManyTasks(t *testing.T) {
 	require.NoError(t, err)
 	o, want := newOptimizer(t, space, cmbo.WithPrior(p)), newOptimizer(t, space, cmbo.WithPrior(q))
 	for _, x := range at {
-		mean, sd, err := o.Predict(ctx, x)
-		require.NoError(t, err)
-		wantMean, wantSD, err := want.Predict(ctx, x)
-		require.NoError(t, err)
+		mean, sd := predict(t, o, x)
+		wantMean, wantSD := predict(t, want, x)
 		require.InEpsilon(t, wantMean, mean, 0.2)
 		require.InEpsilon(t, wantSD, sd, 0.3)
 	}

@@ -80,8 +80,7 @@ func TestPenalties(t *testing.T) {
 			}
 			require.NoError(t, o.Observe(rows[at], y))
 		}
-		mean, sd, err := o.Predict(ctx, rows[11])
-		require.NoError(t, err)
+		mean, sd = predict(t, o, rows[11])
 		return mean, sd
 	}
 	wantMean, wantSD := told(-1e4)
@@ -96,8 +95,7 @@ func TestPenalties(t *testing.T) {
 		for i, x := range [][]float64{rows[2], rows[20], rows[33], rows[9]} {
 			require.NoError(t, o.Observe(x, []float64{100, 100, 100, penalty}[i]))
 		}
-		mean, sd, err := o.Predict(ctx, rows[5])
-		require.NoError(t, err)
+		mean, sd := predict(t, o, rows[5])
 		assert.InDelta(t, 100, mean, 10, "told %g", penalty)
 		assert.Less(t, sd, 10.0, "told %g", penalty)
 	}
@@ -129,8 +127,7 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 				back := restore(t, bytes.NewReader(snapshot(t, o)))
 				askSame(t, o, back)
 			}
-			mean, sd, err := o.Predict(ctx, []float64{0.2, 0.2})
-			require.NoError(t, err)
+			mean, sd := predict(t, o, []float64{0.2, 0.2})
 			return asked, mean + sd
 		}
 		asked, sum := run(-1e4)

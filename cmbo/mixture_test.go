@@ -63,10 +63,8 @@ func TestNamesakes(t *testing.T) {
 		require.NoError(t, other.Observe(rows[i], float64(i)))
 	}
 	for _, x := range rows {
-		mean, sd, err := one.Predict(ctx, x)
-		require.NoError(t, err)
-		same, sameSD, err := other.Predict(ctx, x)
-		require.NoError(t, err)
+		mean, sd := predict(t, one, x)
+		same, sameSD := predict(t, other, x)
 		require.Equal(t, []float64{mean, sd}, []float64{same, sameSD})
 	}
 	require.Equal(t, transferOf(t, one), transferOf(t, other))

@@ -229,8 +229,7 @@ func TestViewRestored(t *testing.T) {
 	o := newOptimizer(t, s, cmbo.WithMinimize())
 	drive(t, o, cost, 14)
 	require.True(t, seen(o))
-	mean, sd, err := o.Predict(ctx, []float64{0.9, 0.9})
-	require.NoError(t, err)
+	mean, sd := predict(t, o, []float64{0.9, 0.9})
 	require.Greater(t, mean+2*sd, 100.0)
 	back := restore(t, bytes.NewReader(snapshot(t, o)))
 	for range 8 {

@@ -297,8 +297,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 			best, _ := o.Best()
-			mean, sd, err := o.Predict(ctx, best.X)
-			require.NoError(t, err)
+			mean, sd := predict(t, o, best.X)
 			require.InDelta(t, best.Y, mean, 4*sd+0.5)
 		})
 	}
@@ -324,17 +323,15 @@ func TestOptimizerMinimizes(t *testing.T) {
 	b, _ := down.Best()
 	require.Equal(t, a.X, b.X)
 	require.Equal(t, a.Y, -b.Y)
-	ma, sa, err := up.Predict(ctx, []float64{0.5, 0.5})
-	require.NoError(t, err)
-	mb, sb, err := down.Predict(ctx, []float64{0.5, 0.5})
-	require.NoError(t, err)
+	ma, sa := predict(t, up, []float64{0.5, 0.5})
+	mb, sb := predict(t, down, []float64{0.5, 0.5})
 	require.Equal(t, ma, -mb)
 	require.Equal(t, sa, sb)
 
 	plainUp, plainDown := newOptimizer(t, space), newOptimizer(t, space, cmbo.WithMinimize())
 	require.Equal(t, drive(t, plainUp, f, 8), drive(t, plainDown, minus, 8))
 
-	_, err = cmbo.New(space, cmbo.WithPrior(learn(t, space, tasks)), cmbo.WithMinimize())
+	_, err := cmbo.New(space, cmbo.WithPrior(learn(t, space, tasks)), cmbo.WithMinimize())
 	require.ErrorIs(t, err, cmbo.ErrPriorMismatch)
 }
 
@@ -436,8 +433,7 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 		o := newOptimizer(t, space, opts...)
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		x := []float64{0.5, 0.5}
-		m0, s0, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m0, s0 := predict(t, o, x)
 		_ = ask(t, o)
 		first, _ := o.LastStep()
 		_ = ask(t, o)
@@ -447,8 +443,7 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 			require.LessOrEqual(t, second.SD[i], first.SD[i]+1e-9)
 		}
 		require.Less(t, second.SD[first.Chosen], first.SD[first.Chosen])
-		m1, s1, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m1, s1 := predict(t, o, x)
 		require.Equal(t, m0, m1)
 		require.Equal(t, s0, s1)
 	}
@@ -538,8 +533,7 @@ func TestOptimizerNoisePerObservation(t *testing.T) {
 			}
 			x := []float64{0.5, 0.5}
 			require.NoError(t, o.Observe(x, 3, cmbo.WithNoise(noise)))
-			m, _, err := o.Predict(ctx, x)
-			require.NoError(t, err)
+			m, _ := predict(t, o, x)
 			return math.Abs(m - 3)
 		}
 		require.Less(t, gap(1e-6), 0.1)
@@ -553,13 +547,11 @@ func TestOptimizerRepeatedMeasurements(t *testing.T) {
 	for _, opts := range [][]cmbo.Option{{cmbo.WithPrior(learn(t, space, family(4, 20))), cmbo.WithNoiseVariance(1e-4)}, {cmbo.WithInitial(0)}} {
 		o := newOptimizer(t, space, opts...)
 		x := []float64{0.25, 0.25}
-		_, s0, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		_, s0 := predict(t, o, x)
 		for range 60 {
 			require.NoError(t, o.Observe(x, 1+0.1*r.NormFloat64()))
 		}
-		m, s, err := o.Predict(ctx, x)
-		require.NoError(t, err)
+		m, s := predict(t, o, x)
 		require.InDelta(t, 1, m, 0.1)
 		require.Less(t, s, s0)
 		_ = ask(t, o)

@@ -64,10 +64,8 @@ func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 					z, err = list.Candidate(r.IntN(49))
 					require.NoError(t, err)
 				}
-				m, s, err := x.Predict(ctx, z)
-				require.NoError(t, err)
-				n, u, err := y.Predict(ctx, z)
-				require.NoError(t, err)
+				m, s := predict(t, x, z)
+				n, u := predict(t, y, z)
 				require.InDelta(t, m, n, 1e-8)
 				require.InDelta(t, s, u, 1e-8)
 			}

@@ -132,8 +132,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 						if n%10 != 0 {
 							continue
 						}
-						u, err := o.Outlook(ctx)
-						require.NoError(t, err)
+						u := outlookOf(t, o)
 						best, _ := o.Best()
 						left := c.f(best.X[0], best.X[1]) - c.least
 						forecasts++
@@ -232,10 +231,8 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 					if i < 2 {
 						continue
 					}
-					mean, sd, err := p.Predict(ctx, at)
-					require.NoError(t, err)
-					m, s, err := l.Predict(ctx, at)
-					require.NoError(t, err)
+					mean, sd := predict(t, p, at)
+					m, s := predict(t, l, at)
 					require.InEpsilon(t, math.Exp(m+s*s/2), mean, 1e-12)
 					if s > 1e-3 { // below, the difference cancels
 						require.InEpsilon(t, math.Sqrt(math.Exp(2*m+s*s)*(math.Exp(s*s)-1)), sd, 1e-9)
@@ -332,8 +329,7 @@ func TestOutlookOfPositiveValues(t *testing.T) {
 			}
 			expected, most = max(expected, ei), max(most, bound)
 		}
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.InEpsilon(t, expected, u.Expected, 1e-5)
 		require.InEpsilon(t, most, u.Most, 1e-9)
 		require.True(t, !minimize || u.Most < best.Y)
@@ -402,8 +398,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		q, err := o.Quantiles(ctx, []float64{0.5, 0.5})
 		require.NoError(t, err)
 		require.Positive(t, q.Low)
-		mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
-		require.NoError(t, err)
+		mean, sd := predict(t, o, []float64{0.5, 0.5})
 		require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0))
 		// A deviation of the logarithm beyond that of any number.
 		require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1e-9, cmbo.WithNoise(0.02)))
@@ -414,8 +409,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 			q, err = o.Quantiles(ctx, []float64{1, 1})
 			require.NoError(t, err)
 			require.Positive(t, q.Low)
-			mean, sd, err = o.Predict(ctx, []float64{1, 1})
-			require.NoError(t, err)
+			mean, sd = predict(t, o, []float64{1, 1})
 			require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0) || math.IsNaN(sd))
 		}
 	}
@@ -472,8 +466,7 @@ func TestOutlookOfCertainValues(t *testing.T) {
 			}
 			o := newOptimizer(t, list, append(opts, cmbo.WithSurrogate(c))...)
 			require.NoError(t, o.Observe(rows[0], 2))
-			u, err := o.Outlook(ctx)
-			require.NoError(t, err)
+			u := outlookOf(t, o)
 			require.InDelta(t, want, u.Expected, 1e-12, "%v %g", minimize, gain)
 		}
 	}
@@ -481,8 +474,7 @@ func TestOutlookOfCertainValues(t *testing.T) {
 	o := newOptimizer(t, list, cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithPositiveValues(), cmbo.WithSurrogate(certain{of: 800}),
 		cmbo.WithCost(func([]float64) float64 { return 0.5 }))
 	require.NoError(t, o.Observe(rows[0], 2))
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.Equal(t, []float64{math.MaxFloat64, math.MaxFloat64, math.MaxFloat64}, []float64{u.Expected, u.PerCost, u.Most})
 	// So is what a prior expects of it, of which forecasts that came to nothing bear out nothing.
 	var tasks []cmbo.Task
@@ -492,8 +484,7 @@ func TestOutlookOfCertainValues(t *testing.T) {
 	o = newOptimizer(t, list, cmbo.WithPrior(learn(t, list, tasks, cmbo.WithPositiveValues())))
 	require.NoError(t, o.Observe(rows[0], 1e140))
 	require.NoError(t, o.Observe(rows[1], 1e-140))
-	u, err = o.Outlook(ctx)
-	require.NoError(t, err)
+	u = outlookOf(t, o)
 	require.Equal(t, []float64{math.MaxFloat64, 0}, []float64{u.Expected, u.Next})
 }
 

@@ -197,8 +197,7 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				if r.IntN(3) == 0 {
 					row := back.Observations()
 					if len(row) > 0 {
-						_, _, err := back.Predict(ctx, row[0].X)
-						require.NoError(t, err)
+						predict(t, back, row[0].X)
 					}
 				}
 				same(t, back, twin)
@@ -211,10 +210,8 @@ func TestSnapshotAfterEveryEvent(t *testing.T) {
 				require.Equal(t, want, got)
 				require.Equal(t, snapshot(t, o), snapshot(t, again))
 				require.Equal(t, weightsOf(t, o), weightsOf(t, again))
-				m1, s1, err := o.Predict(ctx, probe)
-				require.NoError(t, err)
-				m2, s2, err := again.Predict(ctx, probe)
-				require.NoError(t, err)
+				m1, s1 := predict(t, o, probe)
+				m2, s2 := predict(t, again, probe)
 				require.Equal(t, []float64{m1, s1}, []float64{m2, s2})
 				if strings.HasPrefix(want, "asked") {
 					step, ok := o.LastStep()
@@ -277,8 +274,7 @@ func TestWithNewPrior(t *testing.T) {
 	drive(t, o, f, 4)
 	failed := ask(t, o)
 	require.NoError(t, o.TellFailed(failed.ID))
-	open, err := o.Ask(ctx)
-	require.NoError(t, err)
+	open := ask(t, o)
 	b := snapshot(t, o)
 
 	o = restore(t, bytes.NewReader(b), cmbo.WithNewPrior(q))
@@ -288,11 +284,9 @@ func TestWithNewPrior(t *testing.T) {
 	for _, v := range o.Observations() {
 		require.NoError(t, fresh.Observe(v.X, v.Y))
 	}
-	mean, sd, err := fresh.Predict(ctx, []float64{0.4, 0.6})
-	require.NoError(t, err)
+	mean, sd := predict(t, fresh, []float64{0.4, 0.6})
 	for _, r := range []*cmbo.Optimizer{o, fromJournal} {
-		m, s, err := r.Predict(ctx, []float64{0.4, 0.6})
-		require.NoError(t, err)
+		m, s := predict(t, r, []float64{0.4, 0.6})
 		require.Equal(t, []float64{mean, sd}, []float64{m, s})
 		require.Equal(t, []cmbo.Trial{open}, r.Open())
 		task, err := r.Task("it")

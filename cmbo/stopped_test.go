@@ -71,8 +71,7 @@ func (h *pastProblem) spend(tb testing.TB, kind string, spread float64, seed uin
 			steps--
 			shown[trial.ID] = i + 1
 			if reports {
-				p, err := o.Report(ctx, trial.ID, c.Steps[i], c.Values[i])
-				require.NoError(tb, err)
+				p := report(tb, o, trial.ID, c.Steps[i], c.Values[i])
 				stopped = p.Stop
 			}
 		}

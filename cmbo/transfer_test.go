@@ -315,8 +315,7 @@ func TestCalibrationRestored(t *testing.T) {
 				fresh := newOptimizer(t, c.space, opts...)
 				drive(t, fresh, f, 7)
 				next := ask(t, fresh)
-				mean, sd, err := fresh.Predict(ctx, next.X)
-				require.NoError(t, err)
+				mean, sd := predict(t, fresh, next.X)
 				last := said.Forecasts[len(said.Forecasts)-1]
 				assert.InDelta(t, mean, last.Mean, 1e-6)
 				assert.InDelta(t, sd, last.SD, 1e-6)

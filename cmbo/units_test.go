@@ -100,8 +100,7 @@ func TestPredictIsFinite(t *testing.T) {
 	for _, tasks := range [][]cmbo.Task{tasks, append(family(3, 9), cmbo.Task{ID: "crashed", X: [][]float64{{0, 0}, {1, 1}}, Y: []float64{1e149, 1e149}})} {
 		o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, tasks)))
 		for range 4 {
-			mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
-			require.NoError(t, err)
+			mean, sd := predict(t, o, []float64{0.5, 0.5})
 			require.False(t, math.IsInf(mean+sd, 0) || math.IsNaN(mean+sd), "%g ± %g", mean, sd)
 			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, 100+trial.X[0]))
@@ -161,8 +160,7 @@ func TestSureOfNoUnit(t *testing.T) {
 			if i%4 == 0 && i < 24 {
 				continue // told
 			}
-			mean, sd, err := o.Predict(ctx, row)
-			require.NoError(t, err)
+			mean, sd := predict(t, o, row)
 			require.Greater(t, sd/unit, 0.01, "%g", unit)
 			square += math.Pow((mean/unit-f(row))/(sd/unit), 2) / float64(len(rows)-6)
 		}
@@ -190,8 +188,7 @@ func TestRawValuesInOneUnit(t *testing.T) {
 func TestFirstPrediction(t *testing.T) {
 	s, _ := grid(t, 5)
 	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, family(12, 15))))
-	mean, sd, err := o.Predict(ctx, []float64{0.5, 0.5})
-	require.NoError(t, err)
+	mean, sd := predict(t, o, []float64{0.5, 0.5})
 	require.InDelta(t, 103, mean, 4)
 	require.Greater(t, sd, 2.0)
 	require.Less(t, sd, 40.0)
@@ -328,7 +325,6 @@ func TestEqualButForRounding(t *testing.T) {
 	o := newOptimizer(t, box)
 	require.NoError(t, o.Observe([]float64{0.2, 0.3}, 0.7))
 	require.NoError(t, o.Observe([]float64{0.8, 0.4}, math.Nextafter(0.7, 1)))
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.True(t, math.IsNaN(u.Expected), "%v", u)
 }
