@@ -90,10 +90,7 @@ func BenchmarkDefaultAsk(b *testing.B) {
 	} {
 		for _, k := range tt.tasks {
 			b.Run(fmt.Sprintf("%s/K=%d", tt.name, k), func(b *testing.B) {
-				prior, err := cmbo.Learn(ctx, tt.space, syntheticTasks(k, 50, 6))
-				if err != nil {
-					b.Fatal(err)
-				}
+				prior := learn(b, tt.space, syntheticTasks(k, 50, 6))
 				for _, n := range tt.told {
 					b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
 						step := stepper(b, tt.space, prior, n, 0)

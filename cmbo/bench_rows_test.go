@@ -47,10 +47,7 @@ func BenchmarkAskTellTail(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			o, err := cmbo.New(space, cmbo.WithSurrogate(s))
-			if err != nil {
-				b.Fatal(err)
-			}
+			o := newOptimizer(b, space, cmbo.WithSurrogate(s))
 			for i := range 50 {
 				x, err := space.Candidate(i)
 				if err != nil {

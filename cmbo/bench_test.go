@@ -134,10 +134,7 @@ func BenchmarkAskPlain(b *testing.B) {
 			xs = append(xs, x)
 		}
 		begin := func() *cmbo.Optimizer {
-			o, err := cmbo.New(space)
-			if err != nil {
-				b.Fatal(err)
-			}
+			o := newOptimizer(b, space)
 			for _, x := range xs {
 				if err := o.Observe(x, value(x)); err != nil {
 					b.Fatal(err)

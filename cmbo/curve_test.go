@@ -165,8 +165,7 @@ func TestCurvesRestored(t *testing.T) {
 			journals = append(journals, journal...)
 			task, err := o.Task("next")
 			require.NoError(t, err)
-			_, err = cmbo.Learn(ctx, k.space, []cmbo.Task{task}, smallSets...)
-			require.NoError(t, err)
+			learn(t, k.space, []cmbo.Task{task}, smallSets...)
 		})
 	}
 	for want, least := range map[string]int{`"reported"`: 50, `"stopped"`: 5, `"paused"`: 5, `"noise_variance"`: 2, `"failed"`: 5, `"told"`: 10} {
@@ -261,8 +260,7 @@ func TestReportStops(t *testing.T) {
 			outlookOf(t, o)
 			_, err = o.Calibration(ctx)
 			require.NoError(t, err)
-			_, err = o.Explain(ctx, 20)
-			require.NoError(t, err)
+			explain(t, o, 20)
 		})
 	}
 }
@@ -314,8 +312,7 @@ func TestCheckpoints(t *testing.T) {
 				}
 				ended++
 				require.NoError(t, o.Tell(trial.ID, y))
-				x, err := o.Explain(ctx, trial.ID)
-				require.NoError(t, err)
+				x := explain(t, o, trial.ID)
 				require.Equal(t, trial.Resumes, x.Trial.Resumes)
 			}
 			t.Logf("%d stops, %d went on, %d ended, %d compared", stops, resumed, ended, compared)
@@ -786,13 +783,12 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 			}
 			require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 		}
-		two, err := o.AskN(ctx, 2)
-		require.NoError(t, err)
+		two := askN(t, o, 2)
 		for step := 1; step <= 2; step++ {
 			report(t, o, two[0].ID, step, 0.05+0.001*float64(step))
 		}
 		require.NoError(t, o.TellStopped(ctx, two[0].ID))
-		_, err = o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
+		_, err := o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
 		require.NoError(t, err)
 		require.NoError(t, o.Tell(two[1].ID, f(two[1].X)))
 		if restored {
@@ -855,8 +851,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 		require.Equal(t, parameters(plain), got, "%d rows", len(rows.Y))
 		seen = append(seen, got)
 	}
-	first, err := o.AskN(ctx, 9)
-	require.NoError(t, err)
+	first := askN(t, o, 9)
 	for i, trial := range first {
 		y := report(trial, 1)
 		if i < 6 {

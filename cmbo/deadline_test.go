@@ -19,8 +19,7 @@ func TestAskGoesOn(t *testing.T) {
 	require.NoError(t, err)
 	past := cmbo.WithPrior(learn(t, space, []cmbo.Task{{ID: "a", X: points[:3], Y: []float64{1, 3, 2}}}))
 	ask := func(patience func() context.Context, opts ...cmbo.Option) (cmbo.Trial, int) {
-		o, err := cmbo.New(space, opts...)
-		require.NoError(t, err)
+		o := newOptimizer(t, space, opts...)
 		for _, p := range points {
 			require.NoError(t, o.Observe(p, math.Sin(5*p[0])+p[1]*p[1]))
 		}

@@ -161,8 +161,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 	}
 	for range p.steps {
 		var s defaultTraceStep
-		trials, err := o.AskN(ctx, p.batch)
-		require.NoError(t, err)
+		trials := askN(t, o, p.batch)
 		for _, tr := range trials {
 			s.Asked = append(s.Asked, hexadecimal(tr.X...)...)
 		}

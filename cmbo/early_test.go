@@ -96,8 +96,7 @@ func TestFailingPeak(t *testing.T) {
 func TestFirstBatch(t *testing.T) {
 	s := unitCube(t, 2)
 	o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, paraboloids(1, 30))))
-	trials, err := o.AskN(ctx, 8)
-	require.NoError(t, err)
+	trials := askN(t, o, 8)
 	lo, hi := slices.Clone(trials[0].X), slices.Clone(trials[0].X)
 	for i, a := range trials {
 		for j, x := range a.X {
@@ -106,8 +105,7 @@ func TestFirstBatch(t *testing.T) {
 		for _, b := range trials[:i] {
 			require.Greater(t, math.Hypot(a.X[0]-b.X[0], a.X[1]-b.X[1]), 0.02)
 		}
-		x, err := o.Explain(ctx, a.ID)
-		require.NoError(t, err)
+		x := explain(t, o, a.ID)
 		require.Equal(t, a.X, x.Trial.X)
 	}
 	require.Greater(t, hi[0]-lo[0]+hi[1]-lo[1], 0.6)
@@ -147,8 +145,7 @@ func TestNoUnitIsInvented(t *testing.T) {
 		require.True(t, math.IsNaN(u.Expected) && math.IsNaN(u.Most))
 		require.Equal(t, "what more evaluations would bring is not known yet", u.String())
 		trial := ask(t, o)
-		x, err := o.Explain(ctx, trial.ID)
-		require.NoError(t, err)
+		x := explain(t, o, trial.ID)
 		require.True(t, math.IsNaN(x.Mean) && math.IsNaN(x.SD))
 		require.NoError(t, o.Cancel(trial.ID))
 	}

@@ -38,8 +38,7 @@ func TestEnqueue(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, known[1:], again.Enqueued())
 	for _, r := range []*cmbo.Optimizer{o, again} {
-		ts, err := r.AskN(ctx, 4)
-		require.NoError(t, err)
+		ts := askN(t, r, 4)
 		require.Equal(t, known[1], ts[0].X)
 		require.Equal(t, known[2], ts[1].X)
 		for _, trial := range append(ts, first) {

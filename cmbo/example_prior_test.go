@@ -49,8 +49,7 @@ func TestExamplePrior(t *testing.T) {
 		require.Equal(t, tasks[i].ID, task.ID)
 		require.Len(t, task.Y, len(tasks[i].Y))
 	}
-	opt, err := cmbo.New(prior.Space(), cmbo.WithPrior(prior))
-	require.NoError(t, err)
+	opt := newOptimizer(t, prior.Space(), cmbo.WithPrior(prior))
 	_, err = opt.Ask(context.Background())
 	require.NoError(t, err)
 }

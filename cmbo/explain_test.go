@@ -22,8 +22,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.NoError(t, o.Observe([]float64{0}, 1))
 	require.NoError(t, o.Observe([]float64{0.5}, 0))
 	trial := ask(t, o)
-	x, err := o.Explain(ctx, trial.ID)
-	require.NoError(t, err)
+	x := explain(t, o, trial.ID)
 	require.Less(t, x.Step.Scores[x.Step.Chosen], x.Step.Scores[0])
 	require.Contains(t, x.String(), " of 3 candidates; ")
 
@@ -33,8 +32,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	require.NoError(t, o.Observe([]float64{1}, 0))
 	trial = ask(t, o)
 	require.Zero(t, trial.Index)
-	x, err = o.Explain(ctx, trial.ID)
-	require.NoError(t, err)
+	x = explain(t, o, trial.ID)
 	require.Zero(t, x.Step.Chosen)
 
 	// A point that is drawn again is one candidate.
@@ -42,8 +40,7 @@ func TestExplainCandidatesLeft(t *testing.T) {
 	o = newOptimizer(t, box, cmbo.WithInitial(0), cmbo.WithCandidateCounts(1000, 0))
 	require.NoError(t, o.Observe([]float64{7, 7}, 1))
 	trial = ask(t, o)
-	x, err = o.Explain(ctx, trial.ID)
-	require.NoError(t, err)
+	x = explain(t, o, trial.ID)
 	left := map[[2]float64]bool{}
 	for _, row := range x.Step.Candidates {
 		left[[2]float64(row)] = true
@@ -62,8 +59,7 @@ func TestCandidatesOfSmallSpace(t *testing.T) {
 	require.True(t, ok)
 	require.Len(t, step.Candidates, len(step.Scores))
 	require.Equal(t, trial.X, step.Candidates[step.Chosen])
-	x, err := o.Explain(ctx, trial.ID)
-	require.NoError(t, err)
+	x := explain(t, o, trial.ID)
 	require.Equal(t, step, x.Step)
 }
 
@@ -123,10 +119,8 @@ func TestExplain(t *testing.T) {
 			require.NoError(t, o.Snapshot(&snapshot))
 			restored := restore(t, &snapshot, c.opts...)
 			for id := 1; id <= 8; id++ {
-				x, err := restored.Explain(ctx, id)
-				require.NoError(t, err)
-				again, err := o.Explain(ctx, id)
-				require.NoError(t, err)
+				x := explain(t, restored, id)
+				again := explain(t, o, id)
 				require.Equal(t, x.Step, again.Step)
 				require.Equal(t, o.Observations()[id-1].X, x.Trial.X)
 				if want, ok := transfers[id]; ok {
@@ -173,11 +167,9 @@ func TestExplainDesign(t *testing.T) {
 	require.NoError(t, o.Observe(rows[10], f(rows[10])))
 	require.NoError(t, o.Enqueue(rows[24]))
 	require.NoError(t, o.Enqueue(rows[25]))
-	_, err := o.AskN(ctx, 2)
-	require.NoError(t, err)
+	askN(t, o, 2)
 	for i, open := range []bool{false, true} {
-		x, err := o.Explain(ctx, 1+i)
-		require.NoError(t, err)
+		x := explain(t, o, 1+i)
 		_, sd := predict(t, o, rows[24+i])
 		require.InDelta(t, x.Mean, (x.Quantiles.Low+x.Quantiles.High)/2, 1e-9)
 		if open {
@@ -283,8 +275,7 @@ func TestOutlookOfPrior(t *testing.T) {
 	prior := learn(t, list, past, cmbo.WithIndexPoints(60))
 	o := newOptimizer(t, list, cmbo.WithPrior(prior))
 	drive(t, o, f, 6)
-	x, err := o.Explain(ctx, 1)
-	require.NoError(t, err)
+	x := explain(t, o, 1)
 	require.Regexp(t, `^trial 1: .*: the largest mean \(score 5\d.*\) of 49 candidates; expected 5[0-9.]+; too early`, x.String())
 	u := outlookOf(t, o)
 	next := ask(t, o)
@@ -452,8 +443,7 @@ func TestOutlookIsOfNextAsk(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, f(trial.X), cmbo.Outputs{"size": trial.X[0]}))
 	}
 	u := outlookOf(t, o)
-	_, err := o.AskN(ctx, 3)
-	require.NoError(t, err)
+	askN(t, o, 3)
 	open := outlookOf(t, o)
 	require.InEpsilonSlice(t, []float64{u.Expected, u.Most, u.Feasible, u.Holds["size"]}, []float64{open.Expected, open.Most, open.Feasible, open.Holds["size"]}, 1e-9)
 }

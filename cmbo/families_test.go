@@ -207,20 +207,17 @@ func TestFamilies(t *testing.T) {
 				require.NoError(t, err)
 				// Each problem has an initial design of its own: one may lie next to a family's peaks.
 				own := cmbo.WithSeed(uint64(seed))
-				opt, err := cmbo.New(space, cmbo.WithPrior(prior), own)
-				require.NoError(t, err)
+				opt := newOptimizer(t, space, cmbo.WithPrior(prior), own)
 				a, first := regretArea(t, opt, y)
 				with += a
 				transfer, err := opt.Transfer(ctx)
 				require.NoError(t, err)
 				verdicts[transfer.Verdict]++
-				opt, err = cmbo.New(space, own)
-				require.NoError(t, err)
+				opt = newOptimizer(t, space, own)
 				b, _ := regretArea(t, opt, y)
 				without += b
 				if *familyProblems >= 10 {
-					opt, err = cmbo.New(space, own)
-					require.NoError(t, err)
+					opt = newOptimizer(t, space, own)
 					require.NoError(t, opt.Enqueue(first))
 					c, _ := regretArea(t, opt, y)
 					once += c

@@ -83,8 +83,7 @@ func FuzzTell(f *testing.F) {
 				return out
 			}
 		}
-		o, err := cmbo.New(space, opts...)
-		require.NoError(t, err)
+		o := newOptimizer(t, space, opts...)
 		asked := make(map[int]bool)
 		open := make(map[int]bool)
 		told := 0
@@ -223,8 +222,7 @@ func FuzzDecodePrior(f *testing.F) {
 	list, err := cmbo.Candidates([][]float64{{0}, {0.25}, {0.5}, {1}})
 	require.NoError(f, err)
 	add := func(s *cmbo.Space, tasks []cmbo.Task, opts ...cmbo.LearnOption) {
-		p, err := cmbo.Learn(ctx, s, tasks, append(opts, cmbo.WithIndexPoints(3))...)
-		require.NoError(f, err)
+		p := learn(f, s, tasks, append(opts, cmbo.WithIndexPoints(3))...)
 		var b bytes.Buffer
 		require.NoError(f, p.Encode(&b))
 		f.Add(b.Bytes())
@@ -291,8 +289,7 @@ func FuzzRestore(f *testing.F) {
 	list, err := cmbo.Candidates([][]float64{{0}, {0.5}, {1}})
 	require.NoError(f, err)
 	for _, s := range []*cmbo.Space{space, list} {
-		o, err := cmbo.New(s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2), cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()), cmbo.WithBudget(20))
-		require.NoError(f, err)
+		o := newOptimizer(f, s, cmbo.WithInitial(1), cmbo.WithCandidateCounts(8, 2), cmbo.WithOutput("seconds", cmbo.AsCost(), cmbo.Optional()), cmbo.WithBudget(20))
 		for i := range 3 {
 			trial := ask(f, o)
 			if i == 0 {

@@ -24,8 +24,7 @@ const (
 // judgeOf says which judge chose a trial.
 func judgeOf(t testing.TB, o *cmbo.Optimizer, trial int) string {
 	t.Helper()
-	e, err := o.Explain(ctx, trial)
-	require.NoError(t, err)
+	e := explain(t, o, trial)
 	for _, j := range []string{byDistance, withoutPast} {
 		if strings.Contains(e.String(), j) {
 			return j
@@ -292,8 +291,7 @@ func TestHedgeDraws(t *testing.T) {
 				require.Equal(t, trial.X, again.X)
 			}
 			if judgeOf(t, o, trial.ID) == byDistance {
-				e, err := o.Explain(ctx, trial.ID)
-				require.NoError(t, err)
+				e := explain(t, o, trial.ID)
 				require.Equal(t, !farthest, strings.Contains(e.String(), "the largest draw by the distance"))
 				most := 0.0
 				for x := 1.0; x < 10; x++ {
@@ -374,8 +372,7 @@ func TestHedgeInBatches(t *testing.T) {
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
 	n := 0.0
 	drive(t, o, func([]float64) float64 { n--; return n }, 6)
-	trials, err := o.AskN(ctx, 10)
-	require.NoError(t, err)
+	trials := askN(t, o, 10)
 	count := make(map[string]int)
 	for _, tr := range trials {
 		count[judgeOf(t, o, tr.ID)]++

@@ -99,6 +99,18 @@ func ask(t testing.TB, o *cmbo.Optimizer) cmbo.Trial {
 	return trial
 }
 
+func askN(t testing.TB, o *cmbo.Optimizer, n int) []cmbo.Trial {
+	trials, err := o.AskN(ctx, n)
+	require.NoError(t, err)
+	return trials
+}
+
+func explain(t testing.TB, o *cmbo.Optimizer, id int) cmbo.Explanation {
+	e, err := o.Explain(ctx, id)
+	require.NoError(t, err)
+	return e
+}
+
 func predict(t testing.TB, o *cmbo.Optimizer, x []float64) (mean, sd float64) {
 	mean, sd, err := o.Predict(ctx, x)
 	require.NoError(t, err)

@@ -222,10 +222,8 @@ func TestPastOfTwoValues(t *testing.T) {
 		require.NoError(t, err)
 		tasks = append(tasks, cmbo.Task{ID: fmt.Sprint(i), X: x, Y: []float64{f(x[0]), f(x[1])}})
 	}
-	p, err := cmbo.Learn(ctx, s, tasks, cmbo.WithMinimize())
-	require.NoError(t, err)
-	o, err := cmbo.New(s, cmbo.WithPrior(p))
-	require.NoError(t, err)
+	p := learn(t, s, tasks, cmbo.WithMinimize())
+	o := newOptimizer(t, s, cmbo.WithPrior(p))
 	rows, err := s.Sample(12, 77)
 	require.NoError(t, err)
 	var y []float64
@@ -282,8 +280,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 		}
 		tasks = append(tasks, task)
 	}
-	o, err := cmbo.New(space, cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(40))))
-	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, tasks, cmbo.WithIndexPoints(40))))
 	for _, x := range [][]float64{{2, 0.3}, {9, 0.8}, {5, 0.1}} {
 		require.NoError(t, o.Observe(x, size(x)))
 	}

@@ -35,8 +35,7 @@ func TestLongRun(t *testing.T) {
 			o := newOptimizer(t, k.space, append(k.opts, write)...)
 			// All but the last ten come as a batch would: ten at a time.
 			for len(o.Observations()) < n {
-				ts, err := o.AskN(ctx, min(10, n-len(o.Observations())))
-				require.NoError(t, err)
+				ts := askN(t, o, min(10, n-len(o.Observations())))
 				for _, trial := range ts {
 					require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 				}

@@ -82,8 +82,7 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 
 	// A cancelled trial's point comes back, a failed one's does not.
 	o = newOptimizer(t, space)
-	ts, err := o.AskN(ctx, 9)
-	require.NoError(t, err)
+	ts := askN(t, o, 9)
 	require.Len(t, ts, 4, "as many as there are")
 	require.NoError(t, o.TellFailed(ts[0].ID))
 	require.NoError(t, o.Cancel(ts[1].ID))
@@ -98,17 +97,14 @@ func TestOptimizerProposesNothingTwice(t *testing.T) {
 func TestAskNAtItsBounds(t *testing.T) {
 	space, _ := grid(t, 2)
 	o := newOptimizer(t, space, cmbo.WithSurrogate(flat{}), cmbo.WithInitial(0))
-	ts, err := o.AskN(ctx, 3)
-	require.NoError(t, err)
+	ts := askN(t, o, 3)
 	require.Len(t, ts, 3)
-	ts, err = o.AskN(ctx, 5)
-	require.NoError(t, err)
+	ts = askN(t, o, 5)
 	require.Len(t, ts, 1, "the last of four")
 	require.NoError(t, o.Cancel(ts[0].ID))
-	ts, err = o.AskN(ctx, 1<<16)
-	require.NoError(t, err)
+	ts = askN(t, o, 1<<16)
 	require.Len(t, ts, 1)
-	_, err = o.AskN(ctx, 1<<16+1)
+	_, err := o.AskN(ctx, 1<<16+1)
 	require.ErrorIs(t, err, cmbo.ErrOption)
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
@@ -378,8 +374,7 @@ func TestOptimizerTrialsInAnyOrder(t *testing.T) {
 	space, _ := grid(t, 9)
 	o := newOptimizer(t, space, cmbo.WithPrior(learn(t, space, family(4, 20))))
 	f := bump([]float64{0.3, 0.3})
-	ts, err := o.AskN(ctx, 5)
-	require.NoError(t, err)
+	ts := askN(t, o, 5)
 	for i, a := range ts {
 		require.Equal(t, i+1, a.ID)
 		for _, b := range ts[:i] {
@@ -415,8 +410,7 @@ func TestOptimizerBatchEqualsSequence(t *testing.T) {
 		a, b := newOptimizer(t, space, opts...), newOptimizer(t, space, opts...)
 		drive(t, a, bump([]float64{0.3, 0.3}), 6)
 		drive(t, b, bump([]float64{0.3, 0.3}), 6)
-		batch, err := a.AskN(ctx, 4)
-		require.NoError(t, err)
+		batch := askN(t, a, 4)
 		for _, want := range batch {
 			got := ask(t, b)
 			require.Equal(t, want.X, got.X)
@@ -577,8 +571,7 @@ func TestTrials(t *testing.T) {
 	space := unitCube(t, 2)
 	opt := newOptimizer(t, space)
 	require.Empty(t, opt.Trials())
-	asked, err := opt.AskN(ctx, 7)
-	require.NoError(t, err)
+	asked := askN(t, opt, 7)
 	report := func(id int, y float64) {
 		_, err := opt.Report(ctx, id, 1, y)
 		require.NoError(t, err)

@@ -58,8 +58,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	}))...)
 	ask := func(o *cmbo.Optimizer, n int) []cmbo.Trial {
 		t.Helper()
-		ts, err := o.AskN(ctx, n)
-		require.NoError(t, err)
+		ts := askN(t, o, n)
 		return ts
 	}
 	ask(opt, 4)
@@ -134,8 +133,7 @@ func TestAbandonedAsk(t *testing.T) {
 	space, _ := grid(t, 9)
 	model := &paused{}
 	opt := newOptimizer(t, space, cmbo.WithSurrogate(model))
-	_, err := opt.AskN(ctx, 2)
-	require.NoError(t, err)
+	askN(t, opt, 2)
 	model.begun, model.on = make(chan struct{}), make(chan struct{})
 	short, cancel := context.WithCancel(ctx)
 	done := make(chan error)
@@ -167,8 +165,7 @@ func TestJournalFailsFirst(t *testing.T) {
 		journal.Write(lines)
 		return nil
 	}))
-	_, err := opt.AskN(ctx, 2)
-	require.NoError(t, err)
+	askN(t, opt, 2)
 	state := snapshot(t, opt)
 	full := errors.New("full")
 	for name, f := range map[string]func() error{

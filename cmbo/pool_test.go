@@ -35,8 +35,7 @@ func TestCandidatesStay(t *testing.T) {
 		}
 		twin := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
 		n := 1 + i%3/2*2 // 1, 1, 3
-		trials, err := o.AskN(ctx, n)
-		require.NoError(t, err)
+		trials := askN(t, o, n)
 		again, err := twin.AskN(ctx, n)
 		require.NoError(t, err)
 		for j, trial := range trials {

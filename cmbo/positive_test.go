@@ -260,10 +260,8 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 					require.InDelta(t, g.Mean+1.6448536269514722*math.Hypot(g.SD, g.NoiseSD), g.Quantiles.High, 1e-9)
 					require.InEpsilon(t, f.Mean*math.Exp(g.NoiseSD*g.NoiseSD/2)*math.Sqrt(math.Expm1(g.NoiseSD*g.NoiseSD)), f.NoiseSD, 1e-9)
 				}
-				x, err := p.Explain(ctx, 9)
-				require.NoError(t, err)
-				z, err := l.Explain(ctx, 9)
-				require.NoError(t, err)
+				x := explain(t, p, 9)
+				z := explain(t, l, 9)
 				require.Equal(t, z.Step, x.Step)
 				require.InEpsilon(t, math.Exp(z.Quantiles.Median), x.Quantiles.Median, 1e-12)
 				require.InEpsilon(t, math.Exp(z.Mean+z.SD*z.SD/2), x.Mean, 1e-12)

@@ -303,8 +303,7 @@ func TestWithNewPrior(t *testing.T) {
 	}
 	elsewhere := restore(t, bytes.NewReader(b), cmbo.WithNewPrior(learn(t, list, tasks, smallSets...)))
 	for id := 2; id <= 4; id++ {
-		e, err := elsewhere.Explain(ctx, id)
-		require.NoError(t, err)
+		e := explain(t, elsewhere, id)
 		larger := 0
 		for r, x := range list.Rows() {
 			told := slices.ContainsFunc(o.Observations()[:id-1], func(v cmbo.Observation) bool { return slices.Equal(v.X, x) })
@@ -348,8 +347,7 @@ func TestWithNewPrior(t *testing.T) {
 		require.NoError(t, err)
 		require.Equal(t, begun, snapshot(t, resumed))
 		trial := ask(t, resumed)
-		e, err := resumed.Explain(ctx, trial.ID)
-		require.NoError(t, err)
+		e := explain(t, resumed, trial.ID)
 		require.Equal(t, tt.reason, e.Reason)
 		_, _, err = cmbo.ResumeJournal(bytes.NewReader(begun), list, cmbo.WithPrior(tt.is), cmbo.WithInitial(7))
 		require.ErrorContains(t, err, ", not 7")
@@ -409,8 +407,7 @@ func TestExplainByAnotherPrior(t *testing.T) {
 	o = restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
 	behind := 0
 	for id := range asked {
-		e, err := o.Explain(ctx, id+1)
-		require.NoError(t, err)
+		e := explain(t, o, id+1)
 		s := e.Step
 		require.Equal(t, asked[id], s.Candidates[s.Chosen])
 		require.Equal(t, []int{len(s.Candidates), len(s.Candidates)}, []int{len(s.Scores), len(s.Mean)})

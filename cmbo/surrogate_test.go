@@ -37,8 +37,7 @@ func TestSurrogateIsTold(t *testing.T) {
 		w := watched{told: new(cmbo.Data), fails: new(error)}
 		o := newOptimizer(t, s, cmbo.WithSurrogate(w), cmbo.WithInitial(0))
 		require.NoError(t, o.Observe([]float64{0, 0}, 5))
-		trials, err := o.AskN(ctx, 3)
-		require.NoError(t, err)
+		trials := askN(t, o, 3)
 		pending, _ := w.told.Pending.Dims()
 		require.Equal(t, 2, pending)
 		require.NoError(t, o.Tell(trials[2].ID, 7))

@@ -225,8 +225,7 @@ func TestCalibrationIsMarginalLikelihood(t *testing.T) {
 	p := &fixedProcess{k: kernel.Scale(2, kernel.Matern32(0.4)), noise: 0.1}
 	o := newOptimizer(t, space, cmbo.WithSurrogate(p), cmbo.WithYPolicy(cmbo.RawValues), cmbo.WithMinimize())
 	require.NoError(t, o.Observe(rows[7], f(rows[7]), cmbo.WithNoise(0.3)))
-	ts, err := o.AskN(ctx, 4)
-	require.NoError(t, err)
+	ts := askN(t, o, 4)
 	require.NoError(t, o.Tell(ts[2].ID, f(ts[2].X)))
 	require.NoError(t, o.TellFailed(ts[0].ID))
 	require.NoError(t, o.Cancel(ts[3].ID))
