@@ -11,12 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func spaceOf(t testing.TB, params ...Param) *Space {
-	s, err := NewSpace(params...)
-	require.NoError(t, err)
-	return s
-}
-
 // TestRecordedByName: a task that knows its parameters means the same whatever
 // their order and that of their choices.
 func TestRecordedByName(t *testing.T) {
@@ -29,8 +23,7 @@ func TestRecordedByName(t *testing.T) {
 	plain := []Task{{ID: "a", X: moved, Y: y}, {ID: "b", X: moved[:2], Y: y[:2]}}
 
 	digest := func(tasks []Task) string {
-		p, err := Learn(t.Context(), now, tasks)
-		require.NoError(t, err)
+		p := priorOf(t, now, tasks)
 		d, err := p.Digest()
 		require.NoError(t, err)
 		return d
@@ -78,8 +71,7 @@ func TestPriorAdopt(t *testing.T) {
 		if minimize {
 			opts = append(opts, WithMinimize())
 		}
-		p, err := Learn(t.Context(), old, tasks, opts...)
-		require.NoError(t, err)
+		p := priorOf(t, old, tasks, opts...)
 		require.Equal(t, old.Params(), p.Space().Params())
 		for i, task := range p.Tasks() {
 			require.Equal(t, tasks[i].ID, task.ID)
@@ -105,8 +97,7 @@ func TestPriorAdopt(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, a.Outside, 3*2*2)
 		require.Equal(t, []string{"flag"}, a.Filled)
-		o, err := New(now, WithPrior(q))
-		require.NoError(t, err)
+		o := optimizerOf(t, now, WithPrior(q))
 		trial, err := o.Ask(t.Context())
 		require.NoError(t, err)
 		mean := func(kind int, x float64) float64 {
@@ -125,8 +116,7 @@ func TestPriorAdopt(t *testing.T) {
 func TestPriorMismatchSaysWhere(t *testing.T) {
 	old := []Param{Float("lr", 0, 1), Categorical("kernel", "rbf", "poly"), Int("depth", 1, 9).WithStep(2)}
 	task := Task{ID: "a", X: [][]float64{{0.5, 0, 1}, {0.25, 1, 3}}, Y: []float64{1, 2}}
-	p, err := Learn(t.Context(), spaceOf(t, old...), []Task{task})
-	require.NoError(t, err)
+	p := priorOf(t, spaceOf(t, old...), []Task{task})
 	for want, params := range map[string][]Param{
 		`parameter "lr": a float in [0, 1] there, but a logfloat in [0.1, 1] in the space`:            {LogFloat("lr", 0.1, 1), old[1], old[2]},
 		`parameter "kernel": choice 0 is "rbf" there; the space has one of "poly", "rbf"`:             {old[0], Categorical("kernel", "poly", "rbf"), old[2]},
@@ -150,8 +140,7 @@ func TestPriorMismatchSaysWhere(t *testing.T) {
 
 // TestTaskOfCurve: a curve stands beside the value that it led to, from the first trial on.
 func TestTaskOfCurve(t *testing.T) {
-	o, err := New(spaceOf(t, Float("x", 0, 1)))
-	require.NoError(t, err)
+	o := optimizerOf(t, spaceOf(t, Float("x", 0, 1)))
 	require.NoError(t, o.Observe([]float64{0.5}, 1))
 	trial, err := o.Ask(t.Context())
 	require.NoError(t, err)
@@ -168,9 +157,8 @@ func TestTaskOfCurve(t *testing.T) {
 // TestTaskFailed: failures travel with the task and through a prior.
 func TestTaskFailed(t *testing.T) {
 	s := spaceOf(t, Float("x", 0, 1), Bool("b"))
-	o, err := New(s)
-	require.NoError(t, err)
-	_, err = o.Task("empty")
+	o := optimizerOf(t, s)
+	_, err := o.Task("empty")
 	require.ErrorIs(t, err, ErrTask)
 	var failed [][]float64
 	for i := range 6 {
@@ -198,8 +186,7 @@ func TestTaskFailed(t *testing.T) {
 	require.Equal(t, task, back)
 
 	without := Task{ID: "run", X: task.X, Y: task.Y}
-	p, err := Learn(t.Context(), s, []Task{task, {ID: "all failed", Failed: failed}})
-	require.NoError(t, err)
+	p := priorOf(t, s, []Task{task, {ID: "all failed", Failed: failed}})
 	kept := p.Tasks()
 	require.Len(t, kept, 2)
 	for i := range failed {
@@ -227,8 +214,7 @@ func TestGridRestored(t *testing.T) {
 	require.NoError(t, json.Unmarshal(blob, &again))
 	require.Equal(t, s.Params(), again.Params())
 
-	o, err := New(s, WithSeed(3))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithSeed(3))
 	tasks := []Task{{ID: "a"}, {ID: "b"}}
 	for i := range 12 {
 		trial, err := o.Ask(t.Context())
@@ -250,17 +236,14 @@ func TestGridRestored(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, a.X, b.X)
 
-	p, err := Learn(t.Context(), s, tasks)
-	require.NoError(t, err)
+	p := priorOf(t, s, tasks)
 	var buf bytes.Buffer
 	require.NoError(t, p.Encode(&buf))
 	q, err := DecodePrior(&buf)
 	require.NoError(t, err)
 	require.Equal(t, s.Params(), q.Space().Params())
-	_, err = New(s, WithPrior(q))
-	require.NoError(t, err)
-	other, err := NewSpace(append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)
-	require.NoError(t, err)
+	optimizerOf(t, s, WithPrior(q))
+	other := spaceOf(t, append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)
 	_, err = New(other, WithPrior(q))
 	require.ErrorIs(t, err, ErrPriorMismatch, "the same but for a step")
 }
@@ -288,8 +271,7 @@ type trialTags struct {
 func TestInto(t *testing.T) {
 	s, err := SpaceOf(trialTags{})
 	require.NoError(t, err)
-	o, err := New(s)
-	require.NoError(t, err)
+	o := optimizerOf(t, s)
 	trial, err := o.Ask(t.Context())
 	require.NoError(t, err)
 	cfg := trialTags{Note: "stays", Skipped: 7}

@@ -25,8 +25,7 @@ func (c *counted) factor(ctx context.Context, o *draft, pending bool) factorAt {
 // Explain has them again.
 func TestClimb(t *testing.T) {
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1), Int("n", 1, 40))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1), Float("y", 0, 1), Int("n", 1, 40))
 	value := func(x []float64) float64 { return -math.Abs(x[0]-0.3) - math.Pow(x[1]-0.6, 2) - math.Abs(x[2]-17)/40 }
 	for name, opts := range map[string][]Option{
 		"values alone": nil,
@@ -35,8 +34,7 @@ func TestClimb(t *testing.T) {
 		"a cost":       {WithOutput("seconds", AsCost())},
 		"both":         {WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()), WithBudget(100)},
 	} {
-		o, err := New(s, opts...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, opts...)
 		climbed, failures := false, &counted{requirement: o.requirements[success]}
 		o.requirements[success] = failures
 		for id := 1; id <= 14; id++ {

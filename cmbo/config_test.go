@@ -55,10 +55,8 @@ func randomTasks(label string, k, n, d int) []Task {
 }
 
 func configPrior(t *testing.T, opts ...LearnOption) (*Space, *Prior) {
-	box, err := UnitCube(2)
-	require.NoError(t, err)
-	p, err := Learn(context.Background(), box, randomTasks("config", 5, 8, 2), append(opts, WithIndexPoints(12))...)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
+	p := priorOf(t, box, randomTasks("config", 5, 8, 2), append(opts, WithIndexPoints(12))...)
 	return box, p
 }
 
@@ -71,8 +69,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 	for i := range tasks {
 		tasks[i].Context = Context{"size": i}
 	}
-	described, err := Learn(context.Background(), box, tasks, WithIndexPoints(5))
-	require.NoError(t, err)
+	described := priorOf(t, box, tasks, WithIndexPoints(5))
 	journal := WithJournal(func([]byte) error { return nil })
 	fields := map[string]struct{ opts, again []Option }{
 		"seed":        {opts: []Option{WithSeed(7)}},
@@ -105,8 +102,7 @@ func TestSnapshotHoldsConfig(t *testing.T) {
 	kinds := slices.DeleteFunc(reflect.VisibleFields(reflect.TypeFor[runConfig]()), func(f reflect.StructField) bool { return f.Anonymous })
 	field := func(c *runConfig, i int) reflect.Value { return reflect.ValueOf(*c).FieldByIndex(kinds[i].Index) }
 	value := func(c *runConfig, i int) string { return fmt.Sprintf("%v", field(c, i)) }
-	plain, err := New(box)
-	require.NoError(t, err)
+	plain := optimizerOf(t, box)
 	for i := range kinds {
 		name := kinds[i].Name
 		f, ok := fields[name]
@@ -196,8 +192,7 @@ func TestRunTakesPolicyOfPrior(t *testing.T) {
 	for learned, allowed := range map[YPolicy]map[YPolicy]YPolicy{
 		ZScore: {ZScore: RawValues, RawValues: RawValues}, Copula: {Copula: Copula}, MinMax: {MinMax: RawValues, RawValues: RawValues},
 	} {
-		p, err := Learn(context.Background(), s, tasks, WithYPolicy(learned))
-		require.NoError(t, err)
+		p := priorOf(t, s, tasks, WithYPolicy(learned))
 		for _, y := range []YPolicy{ZScore, MinMax, RawValues, Copula} {
 			o, err := New(s, WithPrior(p), WithYPolicy(y))
 			if want, ok := allowed[y]; ok {
@@ -224,11 +219,9 @@ func (g greedy) String() string { return fmt.Sprintf("greedy(%g)", g.shares[0]) 
 // TestForeignAcquisition: any acq.Func proposes; a snapshot holds one whose name
 // reads as it, and refuses others.
 func TestForeignAcquisition(t *testing.T) {
-	box, err := UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	run := func(f acq.Func) *Optimizer {
-		o, err := New(box, WithAcquisition(f), WithInitial(2), WithCandidateCounts(20, 5))
-		require.NoError(t, err)
+		o := optimizerOf(t, box, WithAcquisition(f), WithInitial(2), WithCandidateCounts(20, 5))
 		for range 3 {
 			trial, err := o.Ask(context.Background())
 			require.NoError(t, err)
@@ -239,7 +232,7 @@ func TestForeignAcquisition(t *testing.T) {
 	o := run(greedy{[]float64{0.5}})
 	require.Equal(t, run(UCB(0.5)).Observations(), o.Observations())
 	require.ErrorIs(t, o.Snapshot(new(bytes.Buffer)), ErrOption)
-	_, err = New(box, WithAcquisition(greedy{[]float64{0.5}}), WithJournal(func([]byte) error { return nil }))
+	_, err := New(box, WithAcquisition(greedy{[]float64{0.5}}), WithJournal(func([]byte) error { return nil }))
 	require.ErrorIs(t, err, ErrOption)
 
 	acq.Register("greedy", func(arg string) (acq.Func, error) {
@@ -266,8 +259,7 @@ func TestForeignAcquisition(t *testing.T) {
 func TestEqualScores(t *testing.T) {
 	s, err := Candidates([][]float64{{0.7}, {0.2}, {0.9}, {0.4}})
 	require.NoError(t, err)
-	o, err := New(s, WithAcquisition(greedy{}), WithInitial(0))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithAcquisition(greedy{}), WithInitial(0))
 	for i := range 4 {
 		trial, err := o.Ask(context.Background())
 		require.NoError(t, err)
@@ -278,13 +270,11 @@ func TestEqualScores(t *testing.T) {
 
 // TestThompson: draws follow the posterior, its covariances included, and the seed.
 func TestThompson(t *testing.T) {
-	box, err := UnitCube(2)
-	require.NoError(t, err)
-	_, err = New(box, WithSurrogate(flat{}), WithAcquisition(Thompson()))
+	box := unitCube(t, 2)
+	_, err := New(box, WithSurrogate(flat{}), WithAcquisition(Thompson()))
 	require.ErrorIs(t, err, ErrOption)
 	opts := []Option{WithAcquisition(Thompson()), WithCandidateCounts(30, 5), WithInitial(2)}
-	a, err := New(box, opts...)
-	require.NoError(t, err)
+	a := optimizerOf(t, box, opts...)
 	for range 5 {
 		trial, err := a.Ask(context.Background())
 		require.NoError(t, err)
@@ -334,12 +324,10 @@ func TestThompson(t *testing.T) {
 // Acquisitions other than the expected improvement see the moments of the default's mixture.
 func TestDefaultScoresMoments(t *testing.T) {
 	s, tasks := encoded(t, 3, 9)
-	p, err := Learn(context.Background(), s, tasks[:2])
-	require.NoError(t, err)
-	o, err := New(s, WithPrior(p), WithAcquisition(UCB(2)))
-	require.NoError(t, err)
+	p := priorOf(t, s, tasks[:2])
+	o := optimizerOf(t, s, WithPrior(p), WithAcquisition(UCB(2)))
 	require.NoError(t, o.Observe(tasks[2].X[0], tasks[2].Y[0]))
-	_, err = o.Ask(context.Background())
+	_, err := o.Ask(context.Background())
 	require.NoError(t, err)
 	step, ok := o.LastStep()
 	require.True(t, ok)
@@ -350,8 +338,7 @@ func TestDefaultScoresMoments(t *testing.T) {
 
 // boxAndList returns the unit square without a list, and with one of forty rows.
 func boxAndList(t *testing.T) (*Space, *Space, [][]float64) {
-	box, err := NewSpace(Float("x", 0, 1), Float("y", 0, 1))
-	require.NoError(t, err)
+	box := spaceOf(t, Float("x", 0, 1), Float("y", 0, 1))
 	rows, err := box.Sample(40, 1)
 	require.NoError(t, err)
 	list, err := box.WithCandidates(rows)
@@ -380,8 +367,7 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 			}
 			tasks = append(tasks, task)
 		}
-		prior, err := Learn(t.Context(), box, tasks)
-		require.NoError(t, err)
+		prior := priorOf(t, box, tasks)
 		priors[past] = prior
 		require.Equal(t, past != "bowls", prior.Report().Noise >= 0.9)
 	}
@@ -391,8 +377,7 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 		opts  []Option
 		want  int
 	}{{"bowls", box, nil, 0}, {"noise", box, nil, defaultInitial}, {"noise of few rows", box, nil, 0}, {"bowls", list, nil, 0}, {"noise", list, nil, defaultInitial}, {"noise", box, []Option{WithInitial(2)}, 2}} {
-		o, err := New(c.space, append(c.opts, WithPrior(priors[c.past]))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, c.space, append(c.opts, WithPrior(priors[c.past]))...)
 		require.Equal(t, c.want, o.config.initial, c)
 	}
 }
@@ -417,8 +402,7 @@ func TestDesignBesideEqualValues(t *testing.T) {
 			tasks = append(tasks, task)
 		}
 		tasks[4].Y[past.rows-1] += past.differ
-		prior, err := Learn(t.Context(), box, tasks, past.opts...)
-		require.NoError(t, err)
+		prior := priorOf(t, box, tasks, past.opts...)
 		var stored bytes.Buffer
 		require.NoError(t, prior.Encode(&stored))
 		again, err := DecodePrior(&stored)
@@ -427,8 +411,7 @@ func TestDesignBesideEqualValues(t *testing.T) {
 			r := p.Report()
 			require.Equal(t, past.want > 0, r.Common == 0 && r.Shrinkage == 0, r)
 			for _, s := range []*Space{box, list} {
-				o, err := New(s, WithPrior(p))
-				require.NoError(t, err)
+				o := optimizerOf(t, s, WithPrior(p))
 				require.Equal(t, past.want, o.config.initial, past)
 			}
 		}

@@ -166,9 +166,8 @@ func (keeper) CheckState([]float64) error               { return errKeeper }
 // A state that the model itself would refuse is not logged.
 func TestStateIsChecked(t *testing.T) {
 	s, _ := encoded(t, 1, 10)
-	o, err := New(s, WithInitial(0), WithSurrogate(keeper{}))
-	require.NoError(t, err)
-	_, err = o.Ask(context.Background())
+	o := optimizerOf(t, s, WithInitial(0), WithSurrogate(keeper{}))
+	_, err := o.Ask(context.Background())
 	assert.ErrorIs(t, err, ErrNumerical)
 	assert.ErrorIs(t, err, errKeeper)
 	assert.Empty(t, o.Open())
@@ -178,11 +177,9 @@ func TestStateIsChecked(t *testing.T) {
 func TestRequirementsInterrupted(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 3, 10)
-	prior, err := Learn(ctx, s, tasks[:2])
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:2])
 	for _, opts := range [][]Option{{WithInitial(0)}, {WithPrior(prior)}} {
-		o, err := New(s, append(opts, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(1e6))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, append(opts, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(1e6))...)
 		for i := range 4 {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)
@@ -218,14 +215,11 @@ func TestRequirementsInterrupted(t *testing.T) {
 // Where evaluations fail is learned of one task as of many, before the run has failed itself.
 func TestFailuresOfOneTask(t *testing.T) {
 	ctx := context.Background()
-	s, err := UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	one := Task{ID: "one", X: [][]float64{{0.1}, {0.2}, {0.3}}, Y: []float64{1, 2, 3}, Failed: [][]float64{{0.8}, {0.9}}}
-	prior, err := Learn(ctx, s, []Task{one})
-	require.NoError(t, err)
-	o, err := New(s, WithPrior(prior))
-	require.NoError(t, err)
-	_, err = o.Ask(ctx)
+	prior := priorOf(t, s, []Task{one})
+	o := optimizerOf(t, s, WithPrior(prior))
+	_, err := o.Ask(ctx)
 	require.NoError(t, err)
 	step, ok := o.LastStep()
 	require.True(t, ok)
@@ -249,8 +243,7 @@ func (noisy) NoiseVariance() float64 { return 0.25 }
 func TestForetell(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 10)
-	o, err := New(s, WithOutput("a", AtMost(50)), WithOutput("b", AtLeast(0), Optional()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("a", AtMost(50)), WithOutput("b", AtLeast(0), Optional()))
 	for _, v := range []float64{2, 7} {
 		require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"a": v, "b": 1}))
 	}
@@ -328,8 +321,7 @@ func TestProposalIsToldOnce(t *testing.T) {
 // unlike values, labels have no offset and scale of their own.
 func TestFailuresWithoutCause(t *testing.T) {
 	for _, c := range []struct{ tasks, points, times, dim int }{{12, 6, 1, 2}, {4, 1, 4, 20}} {
-		s, err := UnitCube(c.dim)
-		require.NoError(t, err)
+		s := unitCube(t, c.dim)
 		r := rng.Stream(1, t.Name())
 		var tasks []Task
 		for i := range c.tasks {
@@ -349,8 +341,7 @@ func TestFailuresWithoutCause(t *testing.T) {
 			}
 			tasks = append(tasks, k)
 		}
-		p, err := Learn(context.Background(), s, tasks)
-		require.NoError(t, err)
+		p := priorOf(t, s, tasks)
 		assert.Greater(t, p.success.Base().NoiseVariance, 0.5, "%v", c)
 	}
 }

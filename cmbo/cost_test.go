@@ -34,8 +34,7 @@ func TestCostThatIsEqual(t *testing.T) {
 			}
 			t.Run(name, func(t *testing.T) {
 				run := func(cost float64, more ...Option) ([]int, Step) {
-					o, err := New(s, append(slices.Clip(opts), more...)...)
-					require.NoError(t, err)
+					o := optimizerOf(t, s, append(slices.Clip(opts), more...)...)
 					var rows []int
 					for n := range 5 {
 						ts, err := o.AskN(context.Background(), 2)
@@ -89,8 +88,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 		sum += v
 	}
 	budget := sum / 3
-	o, err := New(s, WithMinimize(), WithOutput("seconds", AsCost()), WithBudget(budget), WithCandidateCounts(1, 0))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithMinimize(), WithOutput("seconds", AsCost()), WithBudget(budget), WithCandidateCounts(1, 0))
 	o.settings.Hedge = hierarchy.Hedge{} // no other judges
 	spent, checked := 0.0, 0
 	for spent < 0.9*budget {
@@ -252,8 +250,7 @@ func (m *fallible) Predict(_ context.Context, mean, sd []float64, x *linalg.Dens
 func TestRequirementsAsk(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 30)
-	o, err := New(s, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(100))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(100))
 	ts, err := o.AskN(ctx, 3)
 	require.NoError(t, err)
 	for i, trial := range ts[:2] {
@@ -261,8 +258,7 @@ func TestRequirementsAsk(t *testing.T) {
 	}
 	d := o.draft()
 	require.Len(t, o.outputs, 1, "one, that has a limit and is the cost")
-	known, err := New(s, WithCost(func([]float64) float64 { return 1 }))
-	require.NoError(t, err)
+	known := optimizerOf(t, s, WithCost(func([]float64) float64 { return 1 }))
 	require.Empty(t, known.outputs)
 	m := o.outputs[0]
 	for _, c := range []struct {
@@ -318,8 +314,7 @@ func TestBudget(t *testing.T) {
 	}
 	var journal bytes.Buffer
 	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
-	o, err := New(s, write, WithOutput("seconds", AsCost(), Optional()), WithBudget(10))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, write, WithOutput("seconds", AsCost(), Optional()), WithBudget(10))
 	ts, err := o.AskN(ctx, 6)
 	require.NoError(t, err)
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"seconds": 100}))
@@ -352,8 +347,7 @@ func TestBudget(t *testing.T) {
 	assert.ErrorContains(t, err, "19.375 of 10", "with the mean for the third")
 
 	// Of less than any evaluation costs nothing is spent, and no candidate was asked whether it holds a limit.
-	o, err = New(s, WithOutput("seconds", AtMost(5)), WithCost(func([]float64) float64 { return 2 }), WithBudget(1))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithCost(func([]float64) float64 { return 2 }), WithBudget(1))
 	_, err = o.Ask(ctx)
 	require.EqualError(t, err, "cmbo: the budget pays for no more: 1 of 1 are left, and every candidate is likely to cost more")
 	u, err := o.Outlook(ctx)
@@ -361,8 +355,7 @@ func TestBudget(t *testing.T) {
 	require.Equal(t, "no value holds the limits yet, and no candidate may be proposed; 0 of the budget of 1 is spent", u.String())
 
 	// In evaluations.
-	o, err = New(s, WithBudget(4))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithBudget(4))
 	ts, err = o.AskN(ctx, 9)
 	require.NoError(t, err)
 	assert.Len(t, ts, 4)
@@ -376,8 +369,7 @@ func TestBudget(t *testing.T) {
 	// first.
 	cost := func(x []float64) float64 { return math.Exp(3 * x[0]) }
 	for _, with := range []Option{WithInitial(0), WithMinimize()} {
-		o, err = New(s, WithCost(cost), WithBudget(60), WithMinimize(), with)
-		require.NoError(t, err)
+		o = optimizerOf(t, s, WithCost(cost), WithBudget(60), WithMinimize(), with)
 		var total float64
 		for {
 			trial, err := o.Ask(ctx)
@@ -398,10 +390,8 @@ func TestBudget(t *testing.T) {
 		assert.Greater(t, left, 60-total)
 	}
 	// In a space without a list.
-	box, err := NewSpace(LogFloat("a", 1, 1000), Float("b", 0, 1))
-	require.NoError(t, err)
-	o, err = New(box, WithCost(func(x []float64) float64 { return x[0] }), WithBudget(1e4))
-	require.NoError(t, err)
+	box := spaceOf(t, LogFloat("a", 1, 1000), Float("b", 0, 1))
+	o = optimizerOf(t, box, WithCost(func(x []float64) float64 { return x[0] }), WithBudget(1e4))
 	for range 7 {
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
@@ -421,8 +411,7 @@ func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 30)
 	for _, opts := range [][]Option{nil, {WithCost(func([]float64) float64 { return 1 })}} {
-		o, err := New(s, append(opts, WithCheckpoints(), WithBudget(3))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, append(opts, WithCheckpoints(), WithBudget(3))...)
 		spent := func() float64 {
 			v, err := o.draft().spent()
 			require.NoError(t, err)
@@ -471,8 +460,7 @@ func TestBudgetIsKept(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
 	target := tasks[5]
-	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	cost := func(x []float64) float64 { return math.Exp(3 * x[0]) }
 	for name, kind := range map[string][]Option{
 		"prior":        {WithPrior(prior)},
@@ -484,8 +472,7 @@ func TestBudgetIsKept(t *testing.T) {
 	} {
 		for _, budget := range []float64{1.1, 1.5, 2, 3, 5, 10, 30} {
 			for _, fails := range []bool{false, true} {
-				o, err := New(s, append([]Option{WithCost(cost), WithBudget(budget)}, kind...)...)
-				require.NoError(t, err)
+				o := optimizerOf(t, s, append([]Option{WithCost(cost), WithBudget(budget)}, kind...)...)
 				for left := budget; ; {
 					least := math.Inf(1)
 					d := o.draft()
@@ -515,11 +502,9 @@ func TestBudgetIsKept(t *testing.T) {
 		}
 	}
 	// The design of a space without a list, which passes over what is too dear.
-	box, err := NewSpace(LogFloat("a", 1, 1000), Float("b", 0, 1))
-	require.NoError(t, err)
+	box := spaceOf(t, LogFloat("a", 1, 1000), Float("b", 0, 1))
 	run := func(opts ...Option) (rows [][]float64) {
-		o, err := New(box, append(opts, WithInitial(12))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, box, append(opts, WithInitial(12))...)
 		for range 12 {
 			trial, err := o.Ask(ctx)
 			if err != nil {
@@ -547,14 +532,12 @@ func TestBudgetIsKept(t *testing.T) {
 func TestDesignOfForetoldCosts(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	target := tasks[5]
 	seconds := target.Outputs["seconds"]
 	budget := quantile(seconds, 0.25)
 	begin := func(more ...Option) *Optimizer {
-		o, err := New(s, append(more, WithPrior(prior), WithInitial(9), WithOutput("seconds", AsCost()))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, append(more, WithPrior(prior), WithInitial(9), WithOutput("seconds", AsCost()))...)
 		for r := range 4 { // which costs nothing
 			require.NoError(t, o.Observe(target.X[r], target.Y[r], Outputs{"seconds": seconds[r]}))
 		}
@@ -594,8 +577,7 @@ func TestBudgetOfReportedEnds(t *testing.T) {
 		if checkpoints {
 			opts = append(opts, WithCheckpoints())
 		}
-		o, err := New(s, append(opts, WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, append(opts, WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))...)
 		ts, err := o.AskN(ctx, 5)
 		require.NoError(t, err)
 		require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 6, "parts": 2}))
@@ -717,10 +699,8 @@ func TestCostOfResumed(t *testing.T) {
 // One stop is enough for a whole that has parts, which has the steps of both.
 func TestResumedOnce(t *testing.T) {
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
-	o, err := New(s, WithOutput("seconds", AsCost()), WithCheckpoints())
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
+	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithCheckpoints())
 	for i, part := range []float64{50, 10} {
 		require.NoError(t, o.Enqueue([]float64{0.5}))
 		trial, err := o.Ask(ctx)
@@ -744,8 +724,7 @@ func TestResumedOnce(t *testing.T) {
 func TestCostRestored(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	target := tasks[5]
 	cost := WithCost(func(x []float64) float64 { return math.Exp(2 * x[0]) })
 	for name, c := range map[string]struct {
@@ -760,8 +739,7 @@ func TestCostRestored(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			run := func(unit float64, restart bool) (rows []int) {
-				o, err := New(s, append(slices.Clip(c.opts), WithBudget(100*max(unit, 1)))...)
-				require.NoError(t, err)
+				o := optimizerOf(t, s, append(slices.Clip(c.opts), WithBudget(100*max(unit, 1)))...)
 				for range 6 {
 					ts, err := o.AskN(ctx, 2)
 					require.NoError(t, err)
@@ -799,8 +777,7 @@ func TestCostRestored(t *testing.T) {
 func TestCostErrors(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 3, 10)
-	o, err := New(s, WithOutput("seconds", AsCost()), WithOutput("parts", AtLeast(0)))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithOutput("parts", AtLeast(0)))
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
 	for text, out := range map[string]Outputs{
@@ -823,8 +800,7 @@ func TestCostErrors(t *testing.T) {
 	zero := tasks[0]
 	zero.Outputs = map[string][]float64{"seconds": make([]float64, len(zero.Y))}
 	zero.Outputs["seconds"][3] = -1
-	none, err := Learn(ctx, s, []Task{zero})
-	require.NoError(t, err)
+	none := priorOf(t, s, []Task{zero})
 	for text, opts := range map[string][]Option{
 		`outputs "a" and "b" are both the cost`:              {WithOutput("b", AsCost()), WithOutput("a", AsCost())},
 		`at most 0 leaves no room`:                           {WithOutput("a", AsCost(), AtMost(0))},
@@ -851,17 +827,14 @@ func TestCostErrors(t *testing.T) {
 			far.Outputs["seconds"][i] = c.unit * float64(10+i)
 		}
 		far.Outputs["seconds"][3] = c.least
-		q, err := Learn(ctx, s, []Task{far})
-		require.NoError(t, err)
+		q := priorOf(t, s, []Task{far})
 		require.Zero(t, q.output("seconds").warp.Unit)
-		o, err := New(s, WithPrior(q), WithOutput("seconds", AsCost()))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithPrior(q), WithOutput("seconds", AsCost()))
 		assert.Equal(t, 10-c.missing, len(o.outputs[0].past.model.Tasks()[0].Z), "%g", c.least)
 	}
 	_, err = New(s, WithCost(one), WithBudget(0.25))
 	assert.NoError(t, err)
-	o, err = New(s, WithInitial(0), WithCost(func([]float64) float64 { return 0.25 }))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithInitial(0), WithCost(func([]float64) float64 { return 0.25 }))
 	_, err = o.Ask(ctx)
 	assert.NoError(t, err)
 
@@ -877,15 +850,13 @@ func TestCostErrors(t *testing.T) {
 		_, err = New(s, WithCost(tt.cost))
 		assert.ErrorContains(t, err, tt.says)
 		assert.Equal(t, tt.says == "no price", errors.As(err, new(*PanicError)))
-		o, err = New(s.WithoutCandidates(), WithInitial(0), WithCost(tt.cost))
-		require.NoError(t, err)
+		o = optimizerOf(t, s.WithoutCandidates(), WithInitial(0), WithCost(tt.cost))
 		_, err = o.Ask(ctx)
 		assert.ErrorContains(t, err, tt.says)
 	}
 
 	var b bytes.Buffer
-	o, err = New(s, WithCost(one))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithCost(one))
 	require.NoError(t, o.Snapshot(&b))
 	_, err = Restore(bytes.NewReader(b.Bytes()))
 	assert.ErrorIs(t, err, ErrOption)
@@ -906,10 +877,8 @@ func TestCostErrors(t *testing.T) {
 func TestBudgetOfOpenTrials(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
-	o, err := New(s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(300))
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
+	o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(300))
 	var powers []float64
 	for range 3 {
 		_, err := o.Ask(ctx)
@@ -920,14 +889,13 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	}
 	// By the model of what is open, in any unit: until nothing is left.
 	for _, unit := range []float64{1e-3, 1} {
-		o, err := New(s, WithOutput("seconds", AsCost()), WithBudget(unit*100))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithBudget(unit*100))
 		for _, v := range []float64{11, 13} {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)
 			require.NoError(t, o.Tell(trial.ID, v, Outputs{"seconds": unit * v}))
 		}
-		_, err = o.AskN(ctx, 2)
+		_, err := o.AskN(ctx, 2)
 		require.NoError(t, err)
 		r, d := o.outputs[0], o.draft()
 		f, ok, err := r.fit(ctx, d, true)
@@ -950,8 +918,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 		assert.Zero(t, g.costPower)
 	}
 	// No more are open at a time than the budget is expected to pay for.
-	o, err = New(s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(60))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(60))
 	ts, err := o.AskN(ctx, 30)
 	require.NoError(t, err)
 	r, d := o.outputs[0], o.draft()
@@ -978,10 +945,8 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 // What an open trial costs is asked for its row as it was proposed, not for what its place in the
 // cube decodes to.
 func TestCostOfProposedRow(t *testing.T) {
-	s, err := NewSpace(LogFloat("rate", 1e-5, 1), Float("share", 0.1, 0.7))
-	require.NoError(t, err)
-	o, err := New(s, WithInitial(12), WithCost(func(x []float64) float64 { return x[0] }))
-	require.NoError(t, err)
+	s := spaceOf(t, LogFloat("rate", 1e-5, 1), Float("share", 0.1, 0.7))
+	o := optimizerOf(t, s, WithInitial(12), WithCost(func(x []float64) float64 { return x[0] }))
 	for i := range 12 {
 		require.NoError(t, o.Enqueue([]float64{0.3 / float64(7+i), 0.2}))
 	}
@@ -1007,11 +972,9 @@ func TestCostOfProposedRow(t *testing.T) {
 func TestCostOfPrior(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(ctx, s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	require.Positive(t, prior.output("seconds").warp.Unit, "learned in logarithms")
-	o, err := New(s, WithPrior(prior), WithOutput("seconds", AsCost()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()))
 	target := tasks[5]
 	for n := range 6 {
 		trial, err := o.Ask(ctx)
@@ -1075,13 +1038,11 @@ func TestCostOfPrior(t *testing.T) {
 func TestPastValuesThatAreNoCosts(t *testing.T) {
 	ctx := context.Background()
 	list, tasks := encoded(t, 4, 15)
-	box, err := NewSpace(Float("a", 0, 1), Float("b", 0, 1))
-	require.NoError(t, err)
+	box := spaceOf(t, Float("a", 0, 1), Float("b", 0, 1))
 	for _, s := range []*Space{box, list} {
 		expected := func(p *Prior) (*Optimizer, []float64) {
-			o, err := New(s, WithPrior(p), WithOutput("seconds", AsCost()))
-			require.NoError(t, err)
-			_, err = o.Ask(ctx)
+			o := optimizerOf(t, s, WithPrior(p), WithOutput("seconds", AsCost()))
+			_, err := o.Ask(ctx)
 			require.NoError(t, err)
 			step, _ := o.LastStep()
 			return o, step.Cost
@@ -1095,8 +1056,7 @@ func TestPastValuesThatAreNoCosts(t *testing.T) {
 				}
 				given[i].Outputs = map[string][]float64{"seconds": seconds}
 			}
-			p, err := Learn(ctx, s, given, WithIndexPoints(40))
-			require.NoError(t, err)
+			p := priorOf(t, s, given, WithIndexPoints(40))
 			return p
 		}
 		_, want := expected(learned(math.NaN()))
@@ -1134,11 +1094,9 @@ func TestBudgetPaysExactly(t *testing.T) {
 	t.Parallel()
 	testutil.SkipRace(t, "one goroutine asks for points of a design")
 	ctx := context.Background()
-	line, err := UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	evaluations := func(opts ...Option) (n int, o *Optimizer) {
-		o, err := New(line, append(opts, WithInitial(40))...)
-		require.NoError(t, err)
+		o = optimizerOf(t, line, append(opts, WithInitial(40))...)
 		for ; ; n++ {
 			trial, err := o.Ask(ctx)
 			if err != nil {
@@ -1159,7 +1117,7 @@ func TestBudgetPaysExactly(t *testing.T) {
 		require.Equal(t, want, got)
 		if budget == 2.5 {
 			require.NoError(t, o.Enqueue([]float64{0.5}))
-			_, err = o.Ask(ctx)
+			_, err := o.Ask(ctx)
 			require.NoError(t, err)
 		}
 	}
@@ -1169,11 +1127,9 @@ func TestBudgetPaysExactly(t *testing.T) {
 // batch is larger than the budget pays for.
 func TestCostsToldEqual(t *testing.T) {
 	ctx := context.Background()
-	line, err := UnitCube(1)
-	require.NoError(t, err)
+	line := unitCube(t, 1)
 	for _, told := range []int{1, 7} {
-		o, err := New(line, WithOutput("seconds", AsCost()), WithBudget(100), WithInitial(3))
-		require.NoError(t, err)
+		o := optimizerOf(t, line, WithOutput("seconds", AsCost()), WithBudget(100), WithInitial(3))
 		for range told {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)

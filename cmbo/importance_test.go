@@ -17,8 +17,7 @@ import (
 
 // TestImportanceShares: the shares of Ishigami's function, which are known.
 func TestImportanceShares(t *testing.T) {
-	space, err := NewSpace(Float("x", -math.Pi, math.Pi), Float("y", -math.Pi, math.Pi), Float("z", -math.Pi, math.Pi))
-	require.NoError(t, err)
+	space := spaceOf(t, Float("x", -math.Pi, math.Pi), Float("y", -math.Pi, math.Pi), Float("z", -math.Pi, math.Pi))
 	for seed := range uint64(4) {
 		a, b := space.Pairs(importancePoints, rng.Stream(seed, "importance"))
 		first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
@@ -60,15 +59,12 @@ func TestImportanceOfMixtures(t *testing.T) {
 // TestImportanceOfNothing: what no parameter changes has no shares, whatever its roundings.
 func TestImportanceOfNothing(t *testing.T) {
 	ctx := context.Background()
-	space, err := NewSpace(Float("x", 0, 1), Bool("y"))
-	require.NoError(t, err)
+	space := spaceOf(t, Float("x", 0, 1), Bool("y"))
 	rows, err := space.Sample(20, 1)
 	require.NoError(t, err)
 	for _, level := range []float64{3.7, -1e6, 1e-9} {
-		prior, err := Learn(ctx, space, []Task{{ID: "past", X: rows, Y: slices.Repeat([]float64{level}, len(rows))}})
-		require.NoError(t, err)
-		o, err := New(space, WithPrior(prior))
-		require.NoError(t, err)
+		prior := priorOf(t, space, []Task{{ID: "past", X: rows, Y: slices.Repeat([]float64{level}, len(rows))}})
+		o := optimizerOf(t, space, WithPrior(prior))
 		got, err := o.Importance(ctx)
 		require.NoError(t, err)
 		require.Equal(t, []Importance{{Param: "x"}, {Param: "y"}}, got, level)
@@ -95,12 +91,10 @@ func (e ending) Predict(_ context.Context, mean, _ []float64, x *linalg.Dense) e
 // TestImportanceEndsWithItsContext: with many parameters predictions take most of the time.
 func TestImportanceEndsWithItsContext(t *testing.T) {
 	ctx, end := context.WithCancel(context.Background())
-	space, err := UnitCube(30)
-	require.NoError(t, err)
+	space := unitCube(t, 30)
 	var predictions int
-	o, err := New(space, WithSurrogate(ending{end: end, predictions: &predictions}))
-	require.NoError(t, err)
-	_, err = o.Importance(ctx)
+	o := optimizerOf(t, space, WithSurrogate(ending{end: end, predictions: &predictions}))
+	_, err := o.Importance(ctx)
 	require.ErrorIs(t, err, context.Canceled)
 	require.Equal(t, 1, predictions)
 }
@@ -178,14 +172,12 @@ func TestImportance(t *testing.T) {
 	t.Parallel()
 	testutil.SkipRace(t, "TestImportanceOfNothing has its goroutines")
 	ctx := context.Background()
-	space, err := NewSpace(Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))
-	require.NoError(t, err)
+	space := spaceOf(t, Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))
 	f := func(x []float64) float64 { return 10*x[0] + 3*x[1] + 30*(x[2]-.5)*(x[3]-.5) }
 	// Variances: 100/12, 9/4 and 900/144.
 	v := []float64{100. / 12, 9. / 4, 0, 0, 0}
 	sum := v[0] + v[1] + 900./144
-	o, err := New(space, WithMinimize())
-	require.NoError(t, err)
+	o := optimizerOf(t, space, WithMinimize())
 	none, err := o.Importance(ctx)
 	require.NoError(t, err)
 	for _, p := range none {
@@ -220,10 +212,8 @@ func TestImportance(t *testing.T) {
 
 	list, err := space.WithCandidates(rows)
 	require.NoError(t, err)
-	prior, err := Learn(ctx, list, []Task{task})
-	require.NoError(t, err)
-	o, err = New(list, WithPrior(prior))
-	require.NoError(t, err)
+	prior := priorOf(t, list, []Task{task})
+	o = optimizerOf(t, list, WithPrior(prior))
 	got, err = o.Importance(ctx)
 	require.NoError(t, err)
 	assert.Greater(t, got[0].First, got[1].First)

@@ -38,8 +38,7 @@ func fourTasks() []Task {
 
 func cubeLearner(t *testing.T, dim int, opts ...LearnOption) *Learner {
 	t.Helper()
-	s, err := UnitCube(dim)
-	require.NoError(t, err)
+	s := unitCube(t, dim)
 	l, err := NewLearner(s, opts...)
 	require.NoError(t, err)
 	return l
@@ -191,8 +190,7 @@ func TestLearnerFits(t *testing.T) {
 	ablations, _ := Ablations()
 	require.ErrorContains(t, cubeLearner(t, 2).fits(cubeLearner(t, 2, WithAblation(ablations[0]))), "ablations [] and ["+ablations[0]+"]")
 
-	s, err := NewSpace(Float("x0", 0, 1), Float("y", 0, 1))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x0", 0, 1), Float("y", 0, 1))
 	o, err := NewLearner(s)
 	require.NoError(t, err)
 	var where *DataError
@@ -278,10 +276,8 @@ func TestPriorKernels(t *testing.T) {
 // TestPriorKeepsCurves: what a prior has learned of curves is what one that is read from its
 // bytes has.
 func TestPriorKeepsCurves(t *testing.T) {
-	s, err := UnitCube(2)
-	require.NoError(t, err)
-	p, err := Learn(t.Context(), s, []Task{wholeTask()})
-	require.NoError(t, err)
+	s := unitCube(t, 2)
+	p := priorOf(t, s, []Task{wholeTask()})
 	require.NotNil(t, p.curves)
 	var b bytes.Buffer
 	require.NoError(t, p.Encode(&b))
@@ -378,8 +374,7 @@ func TestDecodeLearnerHoldsPasses(t *testing.T) {
 
 // What is stored of a learner is held against itself, and counts of tasks have an end.
 func TestDecodeLearnerHoldsCounts(t *testing.T) {
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
 	learner := func() *Learner {
 		l, err := NewLearner(s)
 		require.NoError(t, err)

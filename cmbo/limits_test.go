@@ -18,8 +18,7 @@ import (
 // proportional to them and to the squares of index points.
 func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
-	s, err := UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	for _, tt := range []struct {
 		rows, index int
 	}{{maxRows, 20}, {500, 500}} {
@@ -60,8 +59,7 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 // memory in proportion to these bytes, whatever the limits.
 func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
-	s, err := UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	p, err := Learn(t.Context(), s, []Task{{ID: "a", X: [][]float64{{0}, {0.5}, {1}}, Y: []float64{1, 2, 3},
 		Curves: slices.Repeat([]Curve{{Steps: []int{1}, Values: []float64{1}}}, 3), Context: Context{"b": 1.0}}})
 	require.NoError(t, err)

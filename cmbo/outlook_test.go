@@ -76,11 +76,9 @@ func TestMeanWorth(t *testing.T) {
 
 // A log with a value that its run excludes is damaged, and so is one with a noise variance of 0.
 func TestRestoreChecksPositive(t *testing.T) {
-	box, err := UnitCube(1)
-	require.NoError(t, err)
+	box := unitCube(t, 1)
 	for _, y := range []float64{1, 0} {
-		o, err := New(box)
-		require.NoError(t, err)
+		o := optimizerOf(t, box)
 		require.NoError(t, o.Observe([]float64{0.5}, y))
 		s, err := o.snapshot()
 		require.NoError(t, err)
@@ -107,8 +105,7 @@ func TestRestoreChecksPositive(t *testing.T) {
 // its value was told, in the unit in which the model sees values; a restored run says the same.
 func TestOutlookByRecord(t *testing.T) {
 	ctx := context.Background()
-	box, err := UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	limits := map[string]float64{"size": -1.8, "weight": -1.05}
 	for _, kind := range []string{"plain", "positive", "limited"} {
 		positive := kind == "positive"
@@ -119,8 +116,7 @@ func TestOutlookByRecord(t *testing.T) {
 		case "limited":
 			opts = append(opts, WithOutput("size", AtMost(limits["size"])), WithOutput("weight", AtMost(limits["weight"])))
 		}
-		o, err := New(box, opts...)
-		require.NoError(t, err)
+		o := optimizerOf(t, box, opts...)
 		expected := make(map[int]float64) // by trial
 		for n := range 16 {
 			trial, err := o.Ask(ctx)
@@ -178,8 +174,7 @@ func TestOutlookByRecord(t *testing.T) {
 				}
 			}
 			require.InDelta(t, u.Expected*kept(promises), u.Next, 1e-6*u.Expected)
-			again, err := New(box, opts...)
-			require.NoError(t, err)
+			again := optimizerOf(t, box, opts...)
 			for _, e := range o.h.Events {
 				require.NoError(t, again.h.Restore(e.Export(), again.checks()))
 			}
@@ -208,12 +203,10 @@ func (c countedKernel) WithParams(theta []float64) (kernel.Kernel, error) {
 // more. It is what a restored run, whose log does not hold it, finds by a search.
 func TestHindsightSearchesNoFitAgain(t *testing.T) {
 	ctx := context.Background()
-	box, err := UnitCube(2)
-	require.NoError(t, err)
+	box := unitCube(t, 2)
 	var given atomic.Int64
 	k := WithKernel(countedKernel{kernel.Matern32(0.5), &given})
-	o, err := New(box, WithInitial(2), WithCandidateCounts(60, 20), k, WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()))
-	require.NoError(t, err)
+	o := optimizerOf(t, box, WithInitial(2), WithCandidateCounts(60, 20), k, WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()))
 	const values, models, uses = 9, 3, 3
 	for range values {
 		trial, err := o.Ask(ctx)
@@ -221,7 +214,7 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 		x := trial.X
 		require.NoError(t, o.Tell(trial.ID, -x[0]*x[0]-x[1], Outputs{"size": x[0] + math.Sin(5*x[1]), "seconds": 1 + 2*x[1] + x[0]*x[0]}))
 	}
-	_, err = o.Ask(ctx) // whose fits to all values an Outlook needs
+	_, err := o.Ask(ctx) // whose fits to all values an Outlook needs
 	require.NoError(t, err)
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
@@ -246,14 +239,12 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 
 // TestNoStepYet: points of the initial design have no step.
 func TestNoStepYet(t *testing.T) {
-	s, err := UnitCube(1)
-	require.NoError(t, err)
-	o, err := New(s)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
+	o := optimizerOf(t, s)
 	for range 2 {
 		_, ok := o.LastStep()
 		require.False(t, ok)
-		_, err = o.Ask(context.Background())
+		_, err := o.Ask(context.Background())
 		require.NoError(t, err)
 	}
 }

@@ -43,8 +43,7 @@ func encoder(i int) func(x []float64) (size, seconds float64) {
 // the seconds as an output.
 func encoded(t testing.TB, k, n int) (*Space, []Task) {
 	t.Helper()
-	box, err := NewSpace(Float("a", 0, 1), Float("b", 0, 1))
-	require.NoError(t, err)
+	box := spaceOf(t, Float("a", 0, 1), Float("b", 0, 1))
 	rows, err := box.Sample(n, 3)
 	require.NoError(t, err)
 	s, err := box.WithCandidates(rows)
@@ -69,8 +68,7 @@ func TestConstraint(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 7, 60)
 	target := tasks[6]
-	prior, err := Learn(ctx, s, tasks[:6], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:6], WithMinimize())
 	assert.Equal(t, []string{"seconds"}, prior.Outputs())
 	limit := quantile(target.Outputs["seconds"], 0.3)
 	best := math.Inf(1)
@@ -85,8 +83,7 @@ func TestConstraint(t *testing.T) {
 		if with {
 			opts, evaluations = append(opts, WithPrior(prior)), 10
 		}
-		o, err := New(s, opts...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, opts...)
 		infeasible := 0
 		for range evaluations {
 			trial, err := o.Ask(ctx)
@@ -136,14 +133,12 @@ func tunes(t *testing.T, o *Optimizer, task *Task, failing bool, outputs func(ro
 func outputKinds(t *testing.T) (s *Space, target Task, kinds map[string][]Option) {
 	t.Helper()
 	s, tasks := encoded(t, 6, 40)
-	prior, err := Learn(context.Background(), s, tasks[:5], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	failing := slices.Clone(tasks[:5])
 	for i := range failing {
 		failing[i].Failed = [][]float64{{0.9, 0.05 * float64(i)}}
 	}
-	fails, err := Learn(context.Background(), s, failing, WithMinimize())
-	require.NoError(t, err)
+	fails := priorOf(t, s, failing, WithMinimize())
 	return s, tasks[5], map[string][]Option{
 		"default":           {WithPrior(prior)},
 		"default, UCB":      {WithPrior(prior), WithAcquisition(UCB(2))},
@@ -166,8 +161,7 @@ func TestConstraintThatHolds(t *testing.T) {
 			}
 			t.Run(fmt.Sprint(name, " ", failing), func(t *testing.T) {
 				run := func(more ...Option) ([]int, Step) {
-					o, err := New(s, append(slices.Clip(opts), more...)...)
-					require.NoError(t, err)
+					o := optimizerOf(t, s, append(slices.Clip(opts), more...)...)
 					var outputs func(int) Outputs
 					if len(more) > 0 {
 						outputs = func(row int) Outputs {
@@ -206,8 +200,7 @@ func TestOutputsPermuted(t *testing.T) {
 		var snapshots []string
 		var rows [][]int
 		for _, order := range [][]Option{{a, b, c}, {c, b, a}, {b, a, c}} {
-			o, err := New(s, append(slices.Clip(opts), order...)...)
-			require.NoError(t, err)
+			o := optimizerOf(t, s, append(slices.Clip(opts), order...)...)
 			rows = append(rows, tunes(t, o, &target, false, func(row int) Outputs {
 				return Outputs{"seconds": target.Outputs["seconds"][row], "other": float64(row%7) - 3, "third": float64(row%5) - 1}
 			}))
@@ -229,8 +222,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	s, tasks := encoded(t, 1, 30)
 	task := tasks[0]
 	limits := map[string]float64{"seconds": quantile(task.Outputs["seconds"], 0.5), "other": 0}
-	o, err := New(s, WithMinimize(), WithOutput("seconds", AtMost(limits["seconds"])), WithOutput("other", AtLeast(limits["other"])))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithMinimize(), WithOutput("seconds", AtMost(limits["seconds"])), WithOutput("other", AtLeast(limits["other"])))
 	other := func(x []float64) float64 { return x[0] + x[1] - 0.7 } // not log-normal: negative ones
 	before, after := 0, 0
 	for range 14 {
@@ -417,8 +409,7 @@ func finite(y []float64) []float64 {
 // Proposals improve on the values that hold the limits, whichever they are.
 func TestFeasibleObservations(t *testing.T) {
 	s, task := encoded(t, 1, 10)
-	o, err := New(s, WithOutput("seconds", AtMost(1)))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AtMost(1)))
 	assert.Nil(t, o.draft().feasible())
 	for i, c := range []struct {
 		y, seconds float64
@@ -427,14 +418,12 @@ func TestFeasibleObservations(t *testing.T) {
 		require.NoError(t, o.Observe(task[0].X[i], c.y, Outputs{"seconds": c.seconds}))
 		assert.Equal(t, c.want, o.draft().feasible())
 	}
-	o, err = New(s, WithOutput("seconds", AtMost(1)))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithOutput("seconds", AtMost(1)))
 	require.NoError(t, o.Observe(task[0].X[0], 1, Outputs{"seconds": 1}))
 	require.NoError(t, o.Observe(task[0].X[1], 5, Outputs{"seconds": 2}))
 	assert.Equal(t, []bool{true, false}, o.draft().feasible(), "the first is the best")
 	for _, opts := range [][]Option{{WithOutput("seconds", AtMost(1))}, nil} {
-		o, err = New(s, opts...)
-		require.NoError(t, err)
+		o = optimizerOf(t, s, opts...)
 		for i, seconds := range []float64{1, 2} {
 			var out Outputs
 			if opts != nil {
@@ -458,8 +447,7 @@ func TestConstraintInTheTails(t *testing.T) {
 	for name, opts := range kinds {
 		for _, limit := range []float64{-1e150, -1e9, 1e-12, 1e9, 1e150} {
 			for _, bound := range []func(float64) OutputOption{AtMost, AtLeast} {
-				o, err := New(s, append(slices.Clip(opts), WithOutput("seconds", bound(limit)))...)
-				require.NoError(t, err)
+				o := optimizerOf(t, s, append(slices.Clip(opts), WithOutput("seconds", bound(limit)))...)
 				for n := range 9 {
 					trial, err := o.Ask(ctx)
 					require.NoError(t, err, "%s, limit %g", name, limit)
@@ -487,8 +475,7 @@ func TestConstraintInTheTails(t *testing.T) {
 func TestOutputErrors(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 10)
-	o, err := New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
 	for _, c := range []struct {
@@ -512,12 +499,10 @@ func TestOutputErrors(t *testing.T) {
 	require.NoError(t, o.Tell(trial.ID, 1, told))
 	told["seconds"] = 0
 	assert.Equal(t, Outputs{"seconds": 6}, o.Observations()[0].Outputs, "a copy")
-	o, err = New(s, WithOutput("parts", Optional()))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithOutput("parts", Optional()))
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{}))
 	assert.Nil(t, o.h.Events[0].Outputs, "none")
-	o, err = New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
-	require.NoError(t, err)
+	o = optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
 
 	for text, opts := range map[string][]Option{
 		`at least 1 and at least 2`: {WithOutput("a", AtLeast(1), AtLeast(2))},
@@ -531,8 +516,7 @@ func TestOutputErrors(t *testing.T) {
 	var b, journal bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
 	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
-	_, err = New(s, write, WithOutput("seconds", AtMost(5)))
-	require.NoError(t, err)
+	optimizerOf(t, s, write, WithOutput("seconds", AtMost(5)))
 	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(6)))
 	assert.ErrorIs(t, err, ErrOption)
 	assert.ErrorContains(t, err, `outputs "seconds".at_most 5, not 6`)
@@ -557,8 +541,7 @@ func TestOutputErrors(t *testing.T) {
 // TestNoiseIsPositive: a variance of 0, or of no number, is none; the smallest one is.
 func TestNoiseIsPositive(t *testing.T) {
 	s, _ := encoded(t, 1, 10)
-	o, err := New(s)
-	require.NoError(t, err)
+	o := optimizerOf(t, s)
 	for _, v := range []float64{0, -1, math.NaN(), math.Inf(1)} {
 		require.ErrorIs(t, o.Observe([]float64{0, 0}, 1, WithNoise(v)), ErrValue, v)
 	}
@@ -579,8 +562,7 @@ func TestFirstIsFeasible(t *testing.T) {
 	}
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seconds[a], seconds[b]) })
 	for _, first := range []bool{true, false} { // whether the first is feasible
-		o, err := New(s, WithInitial(0), WithOutput("seconds", AtMost(seconds[order[2]])))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithInitial(0), WithOutput("seconds", AtMost(seconds[order[2]])))
 		trial, err := o.Ask(ctx)
 		require.NoError(t, err)
 		require.NoError(t, o.TellFailed(trial.ID))
@@ -604,14 +586,12 @@ func TestFirstIsFeasible(t *testing.T) {
 
 func TestNothingFeasible(t *testing.T) {
 	s, _ := encoded(t, 1, 10)
-	alone, err := New(s, WithOutput("seconds", AtMost(5)))
-	require.NoError(t, err)
+	alone := optimizerOf(t, s, WithOutput("seconds", AtMost(5)))
 	require.NoError(t, alone.Observe([]float64{1, 0}, 9, Outputs{"seconds": 6}))
 	nearest, holds := alone.Best()
 	assert.False(t, holds)
 	assert.Equal(t, []float64{1, 0}, nearest.X)
-	o, err := New(s, WithOutput("seconds", AtMost(5)), WithOutput("parts", AtLeast(1), Optional()), WithOutput("kept", Optional()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithOutput("parts", AtLeast(1), Optional()), WithOutput("kept", Optional()))
 	best, ok := o.Best()
 	assert.False(t, ok)
 	assert.Nil(t, best.X)
@@ -647,8 +627,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	s, tasks := encoded(t, 4, 12)
 	s = s.WithoutCandidates()
 	nan := math.NaN()
-	o, err := New(s, WithOutput("seconds", AsCost()), WithOutput("parts", Optional()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithOutput("parts", Optional()))
 	ts, err := o.AskN(ctx, 4)
 	require.NoError(t, err)
 	require.NoError(t, o.TellFailed(ts[0].ID, Outputs{"seconds": 3}))
@@ -676,8 +655,7 @@ func TestOutputsOfFailures(t *testing.T) {
 		return b.Bytes()
 	}
 	learned := func(tasks []Task) []byte {
-		p, err := Learn(ctx, s, tasks)
-		require.NoError(t, err)
+		p := priorOf(t, s, tasks)
 		e := new(codec.Encoder)
 		p.outputs[0].model.Encode(e)
 		return e.Buf
@@ -696,8 +674,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	require.NoError(t, err)
 	var read []Task
 	require.NoError(t, json.Unmarshal(b, &read))
-	p, err := Learn(ctx, s, read)
-	require.NoError(t, err)
+	p := priorOf(t, s, read)
 	back, err := DecodePrior(bytes.NewReader(encode(p)))
 	require.NoError(t, err)
 	assert.Equal(t, encode(p), encode(back))
@@ -726,8 +703,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	out.rows[len(out.rows)-1][0] = 3
 	_, err = DecodePrior(bytes.NewReader(encode(spoiled)))
 	assert.ErrorContains(t, err, `output "parts" of task "a run": row 3 of 3`)
-	run, err := New(s, WithPrior(back), WithOutput("seconds", AsCost()), WithOutput("parts", AtMost(8), Optional()))
-	require.NoError(t, err)
+	run := optimizerOf(t, s, WithPrior(back), WithOutput("seconds", AsCost()), WithOutput("parts", AtMost(8), Optional()))
 	_, err = run.Ask(ctx)
 	require.NoError(t, err)
 }
@@ -743,13 +719,11 @@ func TestPriorOutputs(t *testing.T) {
 	for i := range plain {
 		plain[i].Outputs = nil
 	}
-	without, err := Learn(ctx, s, plain, WithMinimize())
-	require.NoError(t, err)
+	without := priorOf(t, s, plain, WithMinimize())
 	assert.Nil(t, without.Outputs())
 	empty := slices.Clone(plain)
 	empty[2].Outputs = map[string][]float64{"seconds": slices.Repeat([]float64{nan}, 25)}
-	same, err := Learn(ctx, s, empty, WithMinimize())
-	require.NoError(t, err)
+	same := priorOf(t, s, empty, WithMinimize())
 	encode := func(p *Prior) []byte {
 		var b bytes.Buffer
 		require.NoError(t, p.Encode(&b))
@@ -760,8 +734,7 @@ func TestPriorOutputs(t *testing.T) {
 	tasks[1].Outputs = nil
 	tasks[2].Outputs = map[string][]float64{"seconds": slices.Clone(tasks[2].Outputs["seconds"]), "parts": slices.Repeat([]float64{nan}, 25)}
 	tasks[2].Outputs["seconds"][3], tasks[2].Outputs["parts"][7] = nan, -4
-	p, err := Learn(ctx, s, tasks, WithMinimize())
-	require.NoError(t, err)
+	p := priorOf(t, s, tasks, WithMinimize())
 	assert.Equal(t, []string{"parts", "seconds"}, p.Outputs())
 	b := encode(p)
 	back, err := DecodePrior(bytes.NewReader(b))
@@ -772,8 +745,7 @@ func TestPriorOutputs(t *testing.T) {
 	require.NoError(t, err)
 	reindexed, err := back.Reindex(ctx, list)
 	require.NoError(t, err)
-	wider, err := NewSpace(Float("b", 0, 1), Float("a", -1, 1))
-	require.NoError(t, err)
+	wider := spaceOf(t, Float("b", 0, 1), Float("a", -1, 1))
 	adopted, _, err := back.Adopt(ctx, wider, Changes{})
 	require.NoError(t, err)
 	for _, q := range []*Prior{p, back, reindexed, adopted} {
@@ -793,8 +765,7 @@ func TestPriorOutputs(t *testing.T) {
 		}
 	}
 	for _, q := range []*Prior{back, reindexed, adopted} {
-		o, err := New(q.Space(), WithPrior(q), WithOutput("seconds", AtMost(2)), WithCandidateCounts(30, 5))
-		require.NoError(t, err)
+		o := optimizerOf(t, q.Space(), WithPrior(q), WithOutput("seconds", AtMost(2)), WithCandidateCounts(30, 5))
 		_, err = o.Ask(ctx)
 		require.NoError(t, err)
 	}
@@ -829,8 +800,7 @@ func TestPriorOutputs(t *testing.T) {
 	require.NoError(t, err)
 	assert.Nil(t, bare.Outputs())
 	k := kernel.Scale(0.7, kernel.Matern52(0.2, 0.3))
-	given, err := Learn(ctx, s, tasks[:2], WithKernel(k))
-	require.NoError(t, err)
+	given := priorOf(t, s, tasks[:2], WithKernel(k))
 	assert.Equal(t, []kernel.Kernel{k}, given.output("seconds").model.Settings().Kernels)
 	none := encode(without)
 	none = append(none[:len(none)-sha256.Size], 0) // a number of outputs where there are none
@@ -859,8 +829,7 @@ func TestOutputsExplained(t *testing.T) {
 	s, target, kinds := outputKinds(t)
 	limit := quantile(target.Outputs["seconds"], 0.3)
 	for _, name := range []string{"default", "plain"} {
-		o, err := New(s, append(slices.Clip(kinds[name]), WithOutput("seconds", AtMost(limit)), WithOutput("kept", Optional()))...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, append(slices.Clip(kinds[name]), WithOutput("seconds", AtMost(limit)), WithOutput("kept", Optional()))...)
 		u, err := o.Outlook(ctx)
 		require.NoError(t, err)
 		assert.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Expected))
@@ -1066,11 +1035,9 @@ func TestMisfit(t *testing.T) {
 
 	ctx := context.Background()
 	s, tasks := encoded(t, 5, 12)
-	prior, err := Learn(ctx, s, tasks, WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks, WithMinimize())
 	for limit, want := range map[float64]string{1e6: "may be in another unit", 1e-6: "is held by no past value", 2: ""} {
-		o, err := New(s, WithPrior(prior), WithOutput("seconds", AtMost(limit)))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AtMost(limit)))
 		tr, err := o.Transfer(ctx)
 		require.NoError(t, err)
 		report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithCheckTasks(1), WithCheckEvaluations(2))
@@ -1175,11 +1142,9 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 
 	list, err := s.WithCandidates(slices.Concat(left.X, left.Failed[:7]))
 	require.NoError(t, err)
-	prior, err := Learn(ctx, s, tasks[:3], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:3], WithMinimize())
 	run := func(of func(row int) Outputs) Transfer {
-		o, err := New(list, WithPrior(prior), limited)
-		require.NoError(t, err)
+		o := optimizerOf(t, list, WithPrior(prior), limited)
 		for range evaluations {
 			trial, err := o.Ask(ctx)
 			require.NoError(t, err)
@@ -1214,8 +1179,7 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 func TestOutputNames(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 3, 12)
-	p, err := Learn(ctx, s, tasks[:2], WithIndexPoints(12))
-	require.NoError(t, err)
+	p := priorOf(t, s, tasks[:2], WithIndexPoints(12))
 	past := WithPrior(p)
 	named := func(at int, names ...string) []Task {
 		changed := slices.Clone(tasks)
@@ -1240,10 +1204,10 @@ func TestOutputNames(t *testing.T) {
 	} {
 		why = "its name " + why
 		for _, opts := range [][]Option{{}, {past}} {
-			_, err = New(s, append(opts, WithOutput(name))...)
+			_, err := New(s, append(opts, WithOutput(name))...)
 			refused(err, ErrOption, why)
 		}
-		_, err = Learn(ctx, s, named(1, name))
+		_, err := Learn(ctx, s, named(1, name))
 		refused(err, ErrTask, `task "task 1": output "`)
 		refused(err, ErrTask, why)
 		failed := slices.Clone(tasks)
@@ -1262,11 +1226,10 @@ func TestOutputNames(t *testing.T) {
 		refused(err, ErrTask, `task "task 1": descriptor "`)
 		refused(err, ErrTask, why)
 	}
-	_, err = New(s, WithOutput(long), WithOutput("a b"), WithOutput("a c"))
-	require.NoError(t, err)
+	optimizerOf(t, s, WithOutput(long), WithOutput("a b"), WithOutput("a c"))
 
 	for _, like := range []string{"SECONDS", "sec-onds", "s.e_c o n-ds", "\u017feconds"} { // a long s
-		_, err = New(s, WithOutput("seconds"), WithOutput(like))
+		_, err := New(s, WithOutput("seconds"), WithOutput(like))
 		refused(err, ErrOption, fmt.Sprintf("outputs %q and %q: give both the same name", min(like, "seconds"), max(like, "seconds")))
 		_, err = New(s, past, WithOutput(like))
 		refused(err, ErrOption, fmt.Sprintf(`output %q: past tasks have "seconds"; give both the same name`, like))
@@ -1296,7 +1259,7 @@ func TestOutputNames(t *testing.T) {
 			refused(learn(both), ErrTask, fmt.Sprintf(`task "task 0": output %q: task "task 0" has "seconds"; give`, like))
 		}
 	}
-	_, err = New(s, past, WithOutput("second"))
+	_, err := New(s, past, WithOutput("second"))
 	require.NoError(t, err, "not like it")
 
 	// What was stored with other names.
@@ -1311,8 +1274,7 @@ func TestOutputNames(t *testing.T) {
 	require.Equal(t, []string{"Sec\n", "sec"}, back.Outputs())
 	_, err = New(s, WithPrior(back), WithOutput("sec", AtMost(5)))
 	require.NoError(t, err, "the past's own name")
-	o, err := New(s, WithOutput("a"), WithOutput("b"))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithOutput("a"), WithOutput("b"))
 	o.config.outputs[0].Name, o.config.outputs[1].Name = "B ", "b"
 	b.Reset()
 	require.NoError(t, o.Snapshot(&b))

@@ -17,10 +17,8 @@ import (
 // The initial design of a finite space takes of the rows that are left the nearest to each Sobol
 // point, of equally near ones, as choices are, the first.
 func TestDesignOfFiniteSpace(t *testing.T) {
-	s, err := NewSpace(Categorical("a", "p", "q", "r", "s", "t"), Int("b", 0, 2))
-	require.NoError(t, err)
-	o, err := New(s, WithInitial(15))
-	require.NoError(t, err)
+	s := spaceOf(t, Categorical("a", "p", "q", "r", "s", "t"), Int("b", 0, 2))
+	o := optimizerOf(t, s, WithInitial(15))
 	ties := 0
 	for i := range 15 {
 		d := o.draft()
@@ -46,11 +44,9 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 
 // Where nothing is left Ask says why.
 func TestExhaustedSaysWhy(t *testing.T) {
-	s, err := NewSpace(Int("a", 0, 2))
-	require.NoError(t, err)
+	s := spaceOf(t, Int("a", 0, 2))
 	for _, initial := range []int{0, 5} {
-		o, err := New(s, WithInitial(initial))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithInitial(initial))
 		for row := range 3 {
 			require.NoError(t, o.Enqueue([]float64{float64(row)}))
 			trial, err := o.Ask(context.Background())
@@ -59,7 +55,7 @@ func TestExhaustedSaysWhy(t *testing.T) {
 				require.NoError(t, o.TellFailed(trial.ID))
 			}
 		}
-		_, err = o.Ask(context.Background())
+		_, err := o.Ask(context.Background())
 		assert.ErrorIs(t, err, ErrNoCandidates)
 		assert.ErrorContains(t, err, "all 3 rows are observed or asked, 1 trials are open")
 	}
@@ -68,10 +64,8 @@ func TestExhaustedSaysWhy(t *testing.T) {
 // Of the blocks of candidates one a proposal is drawn anew, and all around the best point when that is
 // another; the others are kept.
 func TestBlocksAreKept(t *testing.T) {
-	s, err := UnitCube(2)
-	require.NoError(t, err)
-	o, err := New(s, WithCandidateCounts(64, 32))
-	require.NoError(t, err)
+	s := unitCube(t, 2)
+	o := optimizerOf(t, s, WithCandidateCounts(64, 32))
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1))
 	kept := func(step int) (sobol, local int) {
 		before := map[*poolBlock]bool{}
@@ -112,8 +106,7 @@ func TestModelsMadeAnew(t *testing.T) {
 		if foreign {
 			opts = append(opts, WithSurrogate(flat{}))
 		}
-		o, err := New(s, opts...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, opts...)
 		require.NoError(t, o.Observe(tasks[0].X[0], 1))
 		ask := func() {
 			trial, err := o.Ask(ctx)
@@ -123,7 +116,7 @@ func TestModelsMadeAnew(t *testing.T) {
 		ask()
 		model, requirements := o.model, o.requirements
 		o.past, o.judged, o.curves.ends = new(hindsight), new(hindsight), make(map[int][2]float64)
-		_, err = withModel(ctx, o, func() (int, error) { return 0, errors.New("no panic") })
+		_, err := withModel(ctx, o, func() (int, error) { return 0, errors.New("no panic") })
 		require.Error(t, err)
 		assert.False(t, o.stale)
 		assert.Same(t, requirements[success], o.requirements[success])
@@ -176,8 +169,7 @@ func TestFittedIsLogged(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 1, 10)
 	m := &refitted{}
-	o, err := New(s, WithInitial(0), WithSurrogate(m))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithInitial(0), WithSurrogate(m))
 	want := map[int][]float64{}
 	for i := range 3 {
 		_, err := o.Ask(ctx)
@@ -192,15 +184,14 @@ func TestFittedIsLogged(t *testing.T) {
 		assert.Equal(t, want, m.known)
 		require.NoError(t, o.Observe(tasks[0].X[9-i], 1))
 	}
-	_, err = o.Ask(ctx)
+	_, err := o.Ask(ctx)
 	assert.ErrorIs(t, err, ErrNumerical)
 	assert.ErrorIs(t, err, errKeeper)
 }
 
 // A score that is NaN is never chosen, of equal ones the first is, and all NaN is an error.
 func TestScoresThatAreNaN(t *testing.T) {
-	s, err := NewSpace(Int("a", 0, 4))
-	require.NoError(t, err)
+	s := spaceOf(t, Int("a", 0, 4))
 	nan := math.NaN()
 	for _, c := range []struct {
 		scores []float64
@@ -208,8 +199,7 @@ func TestScoresThatAreNaN(t *testing.T) {
 	}{
 		{[]float64{nan, 1, 2, 2, nan}, 2}, {[]float64{-1, nan, -1, -2, nan}, 0}, {[]float64{nan, nan, math.Inf(-1), nan, nan}, 2}, {[]float64{nan, nan, nan, nan, nan}, -1},
 	} {
-		o, err := New(s, WithInitial(0), WithSurrogate(listed(c.scores)))
-		require.NoError(t, err)
+		o := optimizerOf(t, s, WithInitial(0), WithSurrogate(listed(c.scores)))
 		trial, err := o.Ask(context.Background())
 		if c.want < 0 {
 			assert.ErrorIs(t, err, ErrNumerical)

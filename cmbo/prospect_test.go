@@ -88,8 +88,7 @@ func TestCurvesDecoded(t *testing.T) {
 		tasks[i].Outputs = nil
 	}
 	tasks[1].Curves = nil
-	p, err := Learn(context.Background(), s, tasks)
-	require.NoError(t, err)
+	p := priorOf(t, s, tasks)
 	decode := func(p *Prior) (*Prior, error) {
 		var b bytes.Buffer
 		require.NoError(t, p.Encode(&b))
@@ -151,14 +150,12 @@ func TestProspectAhead(t *testing.T) {
 	s, tasks := encoded(t, 4, 12)
 	tasks = showing(t, tasks)
 	for _, checkpoints := range []bool{false, true} {
-		prior, err := Learn(ctx, s, tasks[:3])
-		require.NoError(t, err)
+		prior := priorOf(t, s, tasks[:3])
 		opts := []Option{WithPrior(prior)}
 		if checkpoints {
 			opts = append(opts, WithCheckpoints())
 		}
-		o, err := New(s, opts...)
-		require.NoError(t, err)
+		o := optimizerOf(t, s, opts...)
 		unit := deviation(tasks[3].Y)
 		steps := []int{2, 4, 10} // beyond the past's last step
 		for range 3 {

@@ -72,8 +72,7 @@ func TestAgain(t *testing.T) {
 func TestRecommend(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 1, 30)
-	o, err := New(s, WithMinimize(), WithOutput("seconds", AtMost(5), Optional()))
-	require.NoError(t, err)
+	o := optimizerOf(t, s, WithMinimize(), WithOutput("seconds", AtMost(5), Optional()))
 	r, err := o.Recommend(ctx)
 	require.NoError(t, err)
 	assert.Nil(t, r.X)
@@ -191,8 +190,7 @@ func shareOf(t *testing.T, x *linalg.Dense, e []float64) float64 {
 // filter has it; the variance that it leaves makes the interval wider. On a list the share is one half.
 func TestRecommendOwn(t *testing.T) {
 	ctx := context.Background()
-	box, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
+	box := spaceOf(t, Float("x", 0, 1))
 	var rows [][]float64
 	for i := range 20 {
 		rows = append(rows, []float64{float64(i) / 20})
@@ -200,8 +198,7 @@ func TestRecommendOwn(t *testing.T) {
 	list, err := box.WithCandidates(rows)
 	require.NoError(t, err)
 	for _, s := range []*Space{list, box} {
-		o, err := New(s)
-		require.NoError(t, err)
+		o := optimizerOf(t, s)
 		r := rng.Stream(14, t.Name())
 		values := make(map[float64][]float64)
 		for i := range 24 {
@@ -270,10 +267,8 @@ func TestRecommendOwn(t *testing.T) {
 
 // Where deviations are the function's beyond doubt, points whose noise is given keep their mean.
 func TestRecommendOwnBesideGiven(t *testing.T) {
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
-	o, err := New(s)
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
+	o := optimizerOf(t, s)
 	for i := range 80 {
 		require.NoError(t, o.Observe([]float64{0.5 + 1e-4*float64(i)}, math.Sin(float64(i)/9)))
 	}
@@ -306,8 +301,7 @@ func oursOf(t *testing.T, o *Optimizer) float64 {
 // the model's, and trials under way change nothing; the first point may be the one.
 func TestRecommendAgain(t *testing.T) {
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
 	y := func(x float64) float64 { return 100 + 30*math.Sin(5*x) + 3*math.Sin(70*x) }
 	for _, c := range []struct {
 		name      string
@@ -361,8 +355,7 @@ func TestRecommendAgain(t *testing.T) {
 			require.NoError(t, err)
 		}
 	}
-	o, err := New(s)
-	require.NoError(t, err)
+	o := optimizerOf(t, s)
 	require.NoError(t, o.Observe([]float64{0.2}, 1, WithNoise(4)))
 	require.NoError(t, o.Observe([]float64{0.9}, 0, WithNoise(1e-4)))
 	rec, err := o.Recommend(ctx)
@@ -373,10 +366,8 @@ func TestRecommendAgain(t *testing.T) {
 // Limits are held by the mean of what was told of a point, not by its sum.
 func TestRecommendHolds(t *testing.T) {
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
-	o, err := New(s, WithOutput("seconds", AtMost(5)))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
+	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)))
 	require.NoError(t, o.Observe([]float64{0.1}, 1, Outputs{"seconds": 3}))
 	require.NoError(t, o.Observe([]float64{0.7}, 9, Outputs{"seconds": 4}))
 	require.NoError(t, o.Observe([]float64{0.7}, 8, Outputs{"seconds": 5.5}))
@@ -391,8 +382,7 @@ func TestRecommendHolds(t *testing.T) {
 func TestRecommendRegret(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 8, 60)
-	prior, err := Learn(ctx, s, tasks[:6], WithMinimize())
-	require.NoError(t, err)
+	prior := priorOf(t, s, tasks[:6], WithMinimize())
 	repeats := 8
 	if testing.Short() {
 		repeats = 2
@@ -408,8 +398,7 @@ func TestRecommendRegret(t *testing.T) {
 				if with == "without" {
 					opts = []Option{WithMinimize(), WithSeed(uint64(k))}
 				}
-				o, err := New(s, opts...)
-				require.NoError(t, err)
+				o := optimizerOf(t, s, opts...)
 				r := rng.Stream(5, t.Name(), uint64(k))
 				for range 20 {
 					trial, err := o.Ask(ctx)
@@ -443,8 +432,7 @@ func TestRecommendRepeats(t *testing.T) {
 	t.Parallel()
 	testutil.SkipRace(t, "one goroutine asks")
 	ctx := context.Background()
-	s, err := NewSpace(Float("x", 0, 1))
-	require.NoError(t, err)
+	s := spaceOf(t, Float("x", 0, 1))
 	held, problems := 0, 32
 	for k := range problems {
 		r := rng.Stream(uint64(k), t.Name())
@@ -461,10 +449,8 @@ func TestRecommendRepeats(t *testing.T) {
 			}
 			past = append(past, one)
 		}
-		prior, err := Learn(ctx, s, past)
-		require.NoError(t, err)
-		o, err := New(s, WithPrior(prior))
-		require.NoError(t, err)
+		prior := priorOf(t, s, past)
+		o := optimizerOf(t, s, WithPrior(prior))
 		f := task()
 		for i := range 12 {
 			trial, err := o.Ask(ctx)
@@ -489,8 +475,7 @@ func TestRecommendRepeats(t *testing.T) {
 // TestRecommendOfDistantValues: a value as far below the others as numbers go, in units of how far the past's low values
 // differ, is seen at a finite distance.
 func TestRecommendOfDistantValues(t *testing.T) {
-	cube, err := UnitCube(1)
-	require.NoError(t, err)
+	cube := unitCube(t, 1)
 	tasks := make([]Task, 2)
 	for i := range tasks {
 		tasks[i].ID = fmt.Sprint("t", i)
@@ -499,10 +484,8 @@ func TestRecommendOfDistantValues(t *testing.T) {
 			tasks[i].X, tasks[i].Y = append(tasks[i].X, []float64{x}), append(tasks[i].Y, 1e-200*math.Sin(3*x+float64(i)))
 		}
 	}
-	prior, err := Learn(t.Context(), cube, tasks)
-	require.NoError(t, err)
-	o, err := New(cube, WithPrior(prior))
-	require.NoError(t, err)
+	prior := priorOf(t, cube, tasks)
+	o := optimizerOf(t, cube, WithPrior(prior))
 	for i, y := range []float64{1e-200, 2e-200, -1e150, 3e-200} {
 		require.NoError(t, o.Observe([]float64{float64(i) / 3}, y))
 	}
@@ -515,8 +498,7 @@ func TestRecommendOfDistantValues(t *testing.T) {
 // by the product of the tails of what the models believe, in the outputs' units. Of exact outputs, and of few values of the
 // run's own, all points count that hold the limits as they were measured.
 func TestSurelyHolding(t *testing.T) {
-	space, err := UnitCube(1)
-	require.NoError(t, err)
+	space := unitCube(t, 1)
 	const atMost, atLeast = 1.5, 0.6
 	for _, c := range []struct {
 		name           string
@@ -527,8 +509,7 @@ func TestSurelyHolding(t *testing.T) {
 		{"noisy", 16, 0.15, atMost, false, false}, {"uncertain", 16, 0.15, 0.95, false, true}, {"exact", 16, 0, atMost, true, false},
 		{"few", 4, 0.15, atMost, true, false}, {"five", 5, 0.15, atMost, false, false},
 	} {
-		o, err := New(space, WithOutput("size", AtMost(c.limit)), WithOutput("weight", AtLeast(atLeast)))
-		require.NoError(t, err)
+		o := optimizerOf(t, space, WithOutput("size", AtMost(c.limit)), WithOutput("weight", AtLeast(atLeast)))
 		sign := 1.0
 		for i := range c.n {
 			x := float64(i) / float64(c.n-1)
@@ -598,8 +579,7 @@ func (s splitting) Predict(_ context.Context, mean, sd []float64, x *linalg.Dens
 // TestWhichOutputsAreNoisy: an output is held without its noise that has more than next to none, which takes five values of the
 // run's own to show, and none where past tasks do.
 func TestWhichOutputsAreNoisy(t *testing.T) {
-	space, err := UnitCube(1)
-	require.NoError(t, err)
+	space := unitCube(t, 1)
 	for _, c := range []struct {
 		values int
 		noise  float64
@@ -609,8 +589,7 @@ func TestWhichOutputsAreNoisy(t *testing.T) {
 		{5, 1.1e-5, nil, true}, {5, 1e-5, nil, false}, {4, 0.5, nil, false},
 		{4, 0.5, new(outputPrior), true}, {4, 1.1e-5, new(outputPrior), true}, {4, 1e-5, new(outputPrior), false},
 	} {
-		o, err := New(space, WithOutput("size", AtMost(1)))
-		require.NoError(t, err)
+		o := optimizerOf(t, space, WithOutput("size", AtMost(1)))
 		for i := range c.values {
 			require.NoError(t, o.Observe([]float64{float64(i) / 8}, 1, Outputs{"size": float64(i) / 8}))
 		}

@@ -13,10 +13,8 @@ import (
 // one by SuccessPower times SuccessGrowth for each but the first.
 func TestSuccessPower(t *testing.T) {
 	ctx := context.Background()
-	space, err := UnitCube(1)
-	require.NoError(t, err)
-	o, err := New(space, WithInitial(0), WithSurrogate(flat{}))
-	require.NoError(t, err)
+	space := unitCube(t, 1)
+	o := optimizerOf(t, space, WithInitial(0), WithSurrogate(flat{}))
 	const n = 20
 	for range n {
 		trial, err := o.Ask(ctx)

@@ -49,10 +49,8 @@ func TestOutlookInWords(t *testing.T) {
 // are not denied.
 func TestOutlookBeforeScale(t *testing.T) {
 	ctx := context.Background()
-	s, err := UnitCube(1)
-	require.NoError(t, err)
-	o, err := New(s, WithOutput("seconds", AtMost(5)))
-	require.NoError(t, err)
+	s := unitCube(t, 1)
+	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)))
 	for i, want := range []string{
 		"what more evaluations would bring is not known yet",
 		"no value holds the limits yet; the likeliest to hold them does so with a probability of 0.",
@@ -312,8 +310,7 @@ func TestNoForecasts(t *testing.T) {
 
 // TestScoresAreNotCompressed: scores by rank hold no differences of values, in a run either.
 func TestScoresAreNotCompressed(t *testing.T) {
-	box, err := UnitCube(3)
-	require.NoError(t, err)
+	box := unitCube(t, 3)
 	for y := ZScore; y.valid(); y++ {
 		c := &learnConfig{sharedConfig: sharedConfig{y: y}}
 		o := hierarchySettings(c, box, false)
@@ -324,8 +321,7 @@ func TestScoresAreNotCompressed(t *testing.T) {
 // TestLearnScales: an offset and a scale bring what a policy made of a task's values, and of their noise variances, back to
 // what a run has: values with large ones good and low ones compressed, or scores by rank, which are values themselves.
 func TestLearnScales(t *testing.T) {
-	s, err := UnitCube(1)
-	require.NoError(t, err)
+	s := unitCube(t, 1)
 	k := &Task{ID: "a", X: [][]float64{{0}, {0.1}, {0.3}, {0.4}, {0.8}, {1}}, NoiseVariance: []float64{0.1, 0.2, 0.1, 0.3, 0.1, 0.4}}
 	for _, k.Y = range [][]float64{{3, 1, -40, 1.5, 9, 2.6}, {7, 7, 7, 7, 7, 7}} {
 		for y := ZScore; y.valid(); y++ {

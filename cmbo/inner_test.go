@@ -1,0 +1,32 @@
+package cmbo
+
+import (
+	"context"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+)
+
+func spaceOf(t testing.TB, params ...Param) *Space {
+	s, err := NewSpace(params...)
+	require.NoError(t, err)
+	return s
+}
+
+func unitCube(t testing.TB, dim int) *Space {
+	s, err := UnitCube(dim)
+	require.NoError(t, err)
+	return s
+}
+
+func priorOf(t testing.TB, s *Space, tasks []Task, opts ...LearnOption) *Prior {
+	p, err := Learn(context.Background(), s, tasks, opts...)
+	require.NoError(t, err)
+	return p
+}
+
+func optimizerOf(t testing.TB, s *Space, opts ...Option) *Optimizer {
+	o, err := New(s, opts...)
+	require.NoError(t, err)
+	return o
+}
