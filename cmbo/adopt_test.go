@@ -98,8 +98,7 @@ func TestPriorAdopt(t *testing.T) {
 		require.Len(t, a.Outside, 3*2*2)
 		require.Equal(t, []string{"flag"}, a.Filled)
 		o := optimizerOf(t, now, WithPrior(q))
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		mean := func(kind int, x float64) float64 {
 			m, _, err := o.Predict(t.Context(), []float64{float64(kind), x, 1})
 			require.NoError(t, err)
@@ -142,8 +141,7 @@ func TestPriorMismatchSaysWhere(t *testing.T) {
 func TestTaskOfCurve(t *testing.T) {
 	o := optimizerOf(t, spaceOf(t, Float("x", 0, 1)))
 	require.NoError(t, o.Observe([]float64{0.5}, 1))
-	trial, err := o.Ask(t.Context())
-	require.NoError(t, err)
+	trial := ask(t, o)
 	for step := range 3 {
 		_, err := o.Report(t.Context(), trial.ID, 1+step, float64(step))
 		require.NoError(t, err)
@@ -162,8 +160,7 @@ func TestTaskFailed(t *testing.T) {
 	require.ErrorIs(t, err, ErrTask)
 	var failed [][]float64
 	for i := range 6 {
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		if i%2 == 0 {
 			require.NoError(t, o.TellFailed(trial.ID))
 			failed = append(failed, trial.X)
@@ -217,8 +214,7 @@ func TestGridRestored(t *testing.T) {
 	o := optimizerOf(t, s, WithSeed(3))
 	tasks := []Task{{ID: "a"}, {ID: "b"}}
 	for i := range 12 {
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, s.Check(trial.X))
 		y := trial.Float("dropout") - math.Log2(trial.Float("units")) + 0.1*float64(i)
 		require.NoError(t, o.Tell(trial.ID, y))
@@ -230,10 +226,8 @@ func TestGridRestored(t *testing.T) {
 	require.NoError(t, o.Snapshot(&snap))
 	restored, err := Restore(&snap)
 	require.NoError(t, err)
-	a, err := o.Ask(t.Context())
-	require.NoError(t, err)
-	b, err := restored.Ask(t.Context())
-	require.NoError(t, err)
+	a := ask(t, o)
+	b := ask(t, restored)
 	require.Equal(t, a.X, b.X)
 
 	p := priorOf(t, s, tasks)
@@ -272,8 +266,7 @@ func TestInto(t *testing.T) {
 	s, err := SpaceOf(trialTags{})
 	require.NoError(t, err)
 	o := optimizerOf(t, s)
-	trial, err := o.Ask(t.Context())
-	require.NoError(t, err)
+	trial := ask(t, o)
 	cfg := trialTags{Note: "stays", Skipped: 7}
 	require.NoError(t, trial.Into(&cfg))
 	require.Equal(t, trialTags{

@@ -64,8 +64,7 @@ func TestClimb(t *testing.T) {
 					assert.InDeltaSlice(t, once.Success, step.Success, 1e-9, name)
 				}
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if id > 6 {
 				why, err := o.Explain(ctx, trial.ID)
 				require.NoError(t, err)

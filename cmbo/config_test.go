@@ -223,8 +223,7 @@ func TestForeignAcquisition(t *testing.T) {
 	run := func(f acq.Func) *Optimizer {
 		o := optimizerOf(t, box, WithAcquisition(f), WithInitial(2), WithCandidateCounts(20, 5))
 		for range 3 {
-			trial, err := o.Ask(context.Background())
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, trial.X[0]))
 		}
 		return o
@@ -244,10 +243,8 @@ func TestForeignAcquisition(t *testing.T) {
 	require.NoError(t, o.Snapshot(&b))
 	back, err := Restore(&b)
 	require.NoError(t, err)
-	x, err := o.Ask(context.Background())
-	require.NoError(t, err)
-	y, err := back.Ask(context.Background())
-	require.NoError(t, err)
+	x := ask(t, o)
+	y := ask(t, back)
 	require.Equal(t, x.X, y.X)
 
 	_, err = New(box, WithAcquisition(nil))
@@ -261,8 +258,7 @@ func TestEqualScores(t *testing.T) {
 	require.NoError(t, err)
 	o := optimizerOf(t, s, WithAcquisition(greedy{}), WithInitial(0))
 	for i := range 4 {
-		trial, err := o.Ask(context.Background())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.Equal(t, i, trial.Index)
 		require.NoError(t, o.Tell(trial.ID, float64(i%2)))
 	}
@@ -276,8 +272,7 @@ func TestThompson(t *testing.T) {
 	opts := []Option{WithAcquisition(Thompson()), WithCandidateCounts(30, 5), WithInitial(2)}
 	a := optimizerOf(t, box, opts...)
 	for range 5 {
-		trial, err := a.Ask(context.Background())
-		require.NoError(t, err)
+		trial := ask(t, a)
 		require.NoError(t, a.Tell(trial.ID, math.Sin(4*trial.X[0])+trial.X[1]))
 	}
 	open, err := a.Ask(context.Background()) // pending
@@ -289,10 +284,8 @@ func TestThompson(t *testing.T) {
 	require.NoError(t, a.Snapshot(&b))
 	back, err := Restore(&b)
 	require.NoError(t, err)
-	x, err := a.Ask(context.Background())
-	require.NoError(t, err)
-	y, err := back.Ask(context.Background())
-	require.NoError(t, err)
+	x := ask(t, a)
+	y := ask(t, back)
 	require.Equal(t, x.X, y.X)
 
 	// Means, variances and a covariance of many draws at two near points.
@@ -327,8 +320,7 @@ func TestDefaultScoresMoments(t *testing.T) {
 	p := priorOf(t, s, tasks[:2])
 	o := optimizerOf(t, s, WithPrior(p), WithAcquisition(UCB(2)))
 	require.NoError(t, o.Observe(tasks[2].X[0], tasks[2].Y[0]))
-	_, err := o.Ask(context.Background())
-	require.NoError(t, err)
+	ask(t, o)
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	for i, mean := range step.Mean {

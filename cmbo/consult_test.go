@@ -181,8 +181,7 @@ func TestRequirementsInterrupted(t *testing.T) {
 	for _, opts := range [][]Option{{WithInitial(0)}, {WithPrior(prior)}} {
 		o := optimizerOf(t, s, append(opts, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(1e6))...)
 		for i := range 4 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			out := Outputs{"seconds": tasks[2].Outputs["seconds"][trial.Index]}
 			if i == 0 {
 				require.NoError(t, o.TellFailed(trial.ID, out))
@@ -214,13 +213,11 @@ func TestRequirementsInterrupted(t *testing.T) {
 
 // Where evaluations fail is learned of one task as of many, before the run has failed itself.
 func TestFailuresOfOneTask(t *testing.T) {
-	ctx := context.Background()
 	s := unitCube(t, 1)
 	one := Task{ID: "one", X: [][]float64{{0.1}, {0.2}, {0.3}}, Y: []float64{1, 2, 3}, Failed: [][]float64{{0.8}, {0.9}}}
 	prior := priorOf(t, s, []Task{one})
 	o := optimizerOf(t, s, WithPrior(prior))
-	_, err := o.Ask(ctx)
-	require.NoError(t, err)
+	ask(t, o)
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	require.NotNil(t, step.Success)

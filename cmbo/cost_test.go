@@ -92,8 +92,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 	o.settings.Hedge = hierarchy.Hedge{} // no other judges
 	spent, checked := 0.0, 0
 	for spent < 0.9*budget {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		if step, ok := o.LastStep(); ok && step.Trial == trial.ID {
 			checked++
 			assert.InDelta(t, 1-spent/budget, step.CostPower, 1e-12)
@@ -162,8 +161,7 @@ func TestCostAgainstBruteForce(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index], Outputs{"seconds": seconds[trial.Index]}))
 	}
 	assert.Greater(t, checked, 3)
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	assert.InEpsilon(t, spent, u.Spent, 1e-12)
 	assert.InEpsilon(t, budget-spent, u.Left, 1e-9)
 	assert.Contains(t, u.String(), "the budget is spent")
@@ -337,8 +335,7 @@ func TestBudget(t *testing.T) {
 		assert.ErrorIs(t, err, ErrBudget)
 		assert.ErrorContains(t, err, "the budget pays for no more: 10 of 10 are spent")
 		assert.Len(t, o.Open(), 1)
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		assert.Zero(t, u.Left)
 		assert.Contains(t, u.String(), "the budget is spent: 10 of 10")
 	}
@@ -350,8 +347,7 @@ func TestBudget(t *testing.T) {
 	o = optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithCost(func([]float64) float64 { return 2 }), WithBudget(1))
 	_, err = o.Ask(ctx)
 	require.EqualError(t, err, "cmbo: the budget pays for no more: 1 of 1 are left, and every candidate is likely to cost more")
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	require.Equal(t, "no value holds the limits yet, and no candidate may be proposed; 0 of the budget of 1 is spent", u.String())
 
 	// In evaluations.
@@ -393,8 +389,7 @@ func TestBudget(t *testing.T) {
 	box := spaceOf(t, LogFloat("a", 1, 1000), Float("b", 0, 1))
 	o = optimizerOf(t, box, WithCost(func(x []float64) float64 { return x[0] }), WithBudget(1e4))
 	for range 7 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, trial.X[1]))
 	}
 	step, ok := o.LastStep()
@@ -417,16 +412,14 @@ func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 			require.NoError(t, err)
 			return v
 		}
-		first, err := o.Ask(ctx)
-		require.NoError(t, err)
-		_, err = o.Report(ctx, first.ID, 1, 0.5)
+		first := ask(t, o)
+		_, err := o.Report(ctx, first.ID, 1, 0.5)
 		require.NoError(t, err)
 		require.NoError(t, o.TellStopped(ctx, first.ID))
 		for i := range 2 {
 			require.Equal(t, 1.0, spent())
 			require.NoError(t, o.Enqueue(first.X))
-			again, err := o.Ask(ctx)
-			require.NoError(t, err)
+			again := ask(t, o)
 			require.Equal(t, first.ID, again.Resumes)
 			require.Equal(t, 1.0, spent())
 			if i == 0 {
@@ -444,8 +437,7 @@ func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, o.TellStopped(ctx, ts[0].ID))
 		require.NoError(t, o.Enqueue(ts[0].X))
-		anew, err := o.Ask(ctx)
-		require.NoError(t, err)
+		anew := ask(t, o)
 		require.Equal(t, 2.0, spent())
 		_, err = o.Report(ctx, anew.ID, 1, 0.5)
 		require.NoError(t, err)
@@ -553,8 +545,7 @@ func TestDesignOfForetoldCosts(t *testing.T) {
 	p := make([]float64, 40)
 	require.NoError(t, m.model.logWithin(ctx, p, o.points, math.Inf(-1), f.to(budget)))
 	require.Less(t, math.Exp(p[want.Index]), 0.5, "the plain design goes on with what is too dear")
-	got, err := o.Ask(ctx)
-	require.NoError(t, err)
+	got := ask(t, o)
 	at := o.space.EncodeAll([][]float64{o.designRow(d.h.Started())}).Row(0)
 	for _, r := range d.free() {
 		if math.Exp(p[r]) >= 0.5 {
@@ -602,8 +593,7 @@ func TestBudgetOfReportedEnds(t *testing.T) {
 		again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
 		require.NoError(t, err)
 		for _, o := range []*Optimizer{o, restored, again} {
-			u, err := o.Outlook(ctx)
-			require.NoError(t, err)
+			u := outlookOf(t, o)
 			assert.Equal(t, 16.0, u.Spent, "6 and 2, and twice their mean")
 			_, costs := o.draft().h.EncodedOutput("seconds")
 			assert.Equal(t, []float64{6}, costs)
@@ -639,8 +629,7 @@ func TestCostOfResumed(t *testing.T) {
 			var id int
 			for i, part := range []Outputs{c.first, {"seconds": 5}, {"seconds": 10}} {
 				require.NoError(t, o.Enqueue([]float64{0.5}))
-				trial, err := o.Ask(ctx)
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.Equal(t, id, trial.Resumes)
 				id = trial.ID
 				if step := 1 + i*(c.begins-1); step > 0 {
@@ -675,8 +664,7 @@ func TestCostOfResumed(t *testing.T) {
 				require.NoError(t, err)
 				column := append(slices.Clone(task.Outputs["seconds"]), task.FailedOutputs["seconds"]...)
 				assert.True(t, slices.EqualFunc(column, []float64{60, 62, c.whole}, func(a, b float64) bool { return a == b || a != a && b != b }), "%v", column)
-				u, err := o.Outlook(ctx)
-				require.NoError(t, err)
+				u := outlookOf(t, o)
 				if spent := 15 + c.first["seconds"]; c.first != nil {
 					assert.Equal(t, spent, u.Spent)
 				}
@@ -703,9 +691,8 @@ func TestResumedOnce(t *testing.T) {
 	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithCheckpoints())
 	for i, part := range []float64{50, 10} {
 		require.NoError(t, o.Enqueue([]float64{0.5}))
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
-		_, err = o.Report(ctx, trial.ID, i, 1)
+		trial := ask(t, o)
+		_, err := o.Report(ctx, trial.ID, i, 1)
 		require.NoError(t, err)
 		if i == 0 {
 			require.NoError(t, o.TellStopped(ctx, trial.ID, Outputs{"seconds": part}))
@@ -778,8 +765,7 @@ func TestCostErrors(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 3, 10)
 	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithOutput("parts", AtLeast(0)))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	for text, out := range map[string]Outputs{
 		`output "seconds" is missing`:                         {"parts": 1},
 		`output "seconds" is a cost, and 0 is not positive`:   {"parts": 1, "seconds": 0},
@@ -813,7 +799,7 @@ func TestCostErrors(t *testing.T) {
 		_, err := New(s, opts...)
 		assert.ErrorContains(t, err, text)
 	}
-	_, err = New(s, WithPrior(none), WithOutput("seconds", AtMost(3)))
+	_, err := New(s, WithPrior(none), WithOutput("seconds", AtMost(3)))
 	assert.NoError(t, err, "only a cost has to be positive")
 	// Of values that are learned as they are those can be told from 0 that are not below 1e-12 of
 	// the largest, whatever their unit.
@@ -881,8 +867,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(300))
 	var powers []float64
 	for range 3 {
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		powers = append(powers, step.CostPower)
@@ -891,8 +876,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	for _, unit := range []float64{1e-3, 1} {
 		o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithBudget(unit*100))
 		for _, v := range []float64{11, 13} {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, v, Outputs{"seconds": unit * v}))
 		}
 		_, err := o.AskN(ctx, 2)
@@ -977,8 +961,7 @@ func TestCostOfPrior(t *testing.T) {
 	o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()))
 	target := tasks[5]
 	for n := range 6 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		require.Len(t, step.Cost, 40)
@@ -1026,8 +1009,7 @@ func TestCostOfPrior(t *testing.T) {
 	r, err := o.Recommend(ctx)
 	require.NoError(t, err)
 	assert.NotNil(t, r.X)
-	u, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	u := outlookOf(t, o)
 	// The largest improvement per cost is not that of the largest improvement.
 	assert.GreaterOrEqual(t, u.PerCost, u.Next/u.Cost)
 	assert.Contains(t, u.String(), fmt.Sprintf("%.4g is spent", u.Spent))
@@ -1036,14 +1018,12 @@ func TestCostOfPrior(t *testing.T) {
 // TestPastValuesThatAreNoCosts: a cost is expected as if values that cannot be one, of seconds rounded down, had not been
 // recorded, also after a prior was stored, and tasks of which nothing is left did not exist.
 func TestPastValuesThatAreNoCosts(t *testing.T) {
-	ctx := context.Background()
 	list, tasks := encoded(t, 4, 15)
 	box := spaceOf(t, Float("a", 0, 1), Float("b", 0, 1))
 	for _, s := range []*Space{box, list} {
 		expected := func(p *Prior) (*Optimizer, []float64) {
 			o := optimizerOf(t, s, WithPrior(p), WithOutput("seconds", AsCost()))
-			_, err := o.Ask(ctx)
-			require.NoError(t, err)
+			ask(t, o)
 			step, _ := o.LastStep()
 			return o, step.Cost
 		}
@@ -1078,10 +1058,8 @@ func TestPastValuesThatAreNoCosts(t *testing.T) {
 			require.NoError(t, o.Snapshot(&b))
 			restored, err := Restore(&b, WithPrior(past))
 			require.NoError(t, err)
-			a, err := o.Ask(ctx)
-			require.NoError(t, err)
-			r, err := restored.Ask(ctx)
-			require.NoError(t, err)
+			a := ask(t, o)
+			r := ask(t, restored)
 			require.Equal(t, a.X, r.X)
 			assert.ErrorContains(t, o.Tell(1, 1, Outputs{"seconds": v}), "is a cost, and ")
 		}
@@ -1117,8 +1095,7 @@ func TestBudgetPaysExactly(t *testing.T) {
 		require.Equal(t, want, got)
 		if budget == 2.5 {
 			require.NoError(t, o.Enqueue([]float64{0.5}))
-			_, err := o.Ask(ctx)
-			require.NoError(t, err)
+			ask(t, o)
 		}
 	}
 }
@@ -1131,12 +1108,10 @@ func TestCostsToldEqual(t *testing.T) {
 	for _, told := range []int{1, 7} {
 		o := optimizerOf(t, line, WithOutput("seconds", AsCost()), WithBudget(100), WithInitial(3))
 		for range told {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, trial.X[0], Outputs{"seconds": 10}))
 		}
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.True(t, u.Cost == 10 || told == 1 && math.IsNaN(u.Cost), "one value has no scale: %v", u)
 		trials, err := o.AskN(ctx, 40)
 		require.NoError(t, err)

@@ -30,3 +30,15 @@ func optimizerOf(t testing.TB, s *Space, opts ...Option) *Optimizer {
 	require.NoError(t, err)
 	return o
 }
+
+func ask(t testing.TB, o *Optimizer) Trial {
+	trial, err := o.Ask(context.Background())
+	require.NoError(t, err)
+	return trial
+}
+
+func outlookOf(t testing.TB, o *Optimizer) Outlook {
+	u, err := o.Outlook(context.Background())
+	require.NoError(t, err)
+	return u
+}

@@ -119,8 +119,7 @@ func TestOutlookByRecord(t *testing.T) {
 		o := optimizerOf(t, box, opts...)
 		expected := make(map[int]float64) // by trial
 		for n := range 16 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if d, scale := o.draft().data(false); o.draft().hasScale(d) && o.h.Best(true) >= 0 {
 				require.NoError(t, o.fit(ctx, d))
 				mean, sd, err := o.model.believed(ctx, box.EncodeAll([][]float64{trial.X}))
@@ -142,8 +141,7 @@ func TestOutlookByRecord(t *testing.T) {
 			if n < 5 || n%5 != 0 || kind == "limited" && n < 10 {
 				continue
 			}
-			u, err := o.Outlook(ctx)
-			require.NoError(t, err)
+			u := outlookOf(t, o)
 			calibration, err := o.Calibration(ctx)
 			require.NoError(t, err)
 			var promises []promise
@@ -178,8 +176,7 @@ func TestOutlookByRecord(t *testing.T) {
 			for _, e := range o.h.Events {
 				require.NoError(t, again.h.Restore(e.Export(), again.checks()))
 			}
-			same, err := again.Outlook(ctx)
-			require.NoError(t, err)
+			same := outlookOf(t, again)
 			require.Equal(t, u, same)
 			require.LessOrEqual(t, len(again.judged.promises), 10)
 			require.True(t, n < 11 || len(again.judged.promises) == 10)
@@ -209,8 +206,7 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 	o := optimizerOf(t, box, WithInitial(2), WithCandidateCounts(60, 20), k, WithOutput("size", AtMost(1.2)), WithOutput("seconds", AsCost()))
 	const values, models, uses = 9, 3, 3
 	for range values {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		x := trial.X
 		require.NoError(t, o.Tell(trial.ID, -x[0]*x[0]-x[1], Outputs{"size": x[0] + math.Sin(5*x[1]), "seconds": 1 + 2*x[1] + x[0]*x[0]}))
 	}
@@ -222,8 +218,7 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 	calibration, err := o.Calibration(ctx)
 	require.NoError(t, err)
 	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Calibration")
-	outlook, err := o.Outlook(ctx)
-	require.NoError(t, err)
+	outlook := outlookOf(t, o)
 	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Outlook")
 
 	restored, err := Restore(&b, k)
@@ -232,8 +227,7 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 	require.NoError(t, err)
 	require.Greater(t, given.Load(), int64(values*models*uses), "a search gives more parameters")
 	require.Equal(t, again, calibration)
-	same, err := restored.Outlook(ctx)
-	require.NoError(t, err)
+	same := outlookOf(t, restored)
 	require.Equal(t, same, outlook)
 }
 
@@ -244,7 +238,6 @@ func TestNoStepYet(t *testing.T) {
 	for range 2 {
 		_, ok := o.LastStep()
 		require.False(t, ok)
-		_, err := o.Ask(context.Background())
-		require.NoError(t, err)
+		ask(t, o)
 	}
 }

@@ -65,7 +65,6 @@ func encoded(t testing.TB, k, n int) (*Space, []Task) {
 // A run with a limit finds about the best of the points that hold it, with the past's help
 // in few evaluations, and tells how the others fail.
 func TestConstraint(t *testing.T) {
-	ctx := context.Background()
 	s, tasks := encoded(t, 7, 60)
 	target := tasks[6]
 	prior := priorOf(t, s, tasks[:6], WithMinimize())
@@ -86,8 +85,7 @@ func TestConstraint(t *testing.T) {
 		o := optimizerOf(t, s, opts...)
 		infeasible := 0
 		for range evaluations {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			v := target.Outputs["seconds"][trial.Index]
 			if v > limit {
 				infeasible++
@@ -226,8 +224,7 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	other := func(x []float64) float64 { return x[0] + x[1] - 0.7 } // not log-normal: negative ones
 	before, after := 0, 0
 	for range 14 {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		if step, ok := o.LastStep(); ok && step.Trial == trial.ID {
 			best, feasible := math.Inf(-1), false
 			var z []float64
@@ -473,11 +470,9 @@ func TestConstraintInTheTails(t *testing.T) {
 // Outputs that are unknown, missing, told twice or no numbers are errors that say so, and
 // the trial stays open. Options that make no sense are refused.
 func TestOutputErrors(t *testing.T) {
-	ctx := context.Background()
 	s, _ := encoded(t, 1, 10)
 	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)), WithOutput("parts", Optional()))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	for _, c := range []struct {
 		opts     []ObservationOption
 		sentinel error
@@ -517,7 +512,7 @@ func TestOutputErrors(t *testing.T) {
 	require.NoError(t, o.Snapshot(&b))
 	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
 	optimizerOf(t, s, write, WithOutput("seconds", AtMost(5)))
-	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(6)))
+	_, _, err := ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(6)))
 	assert.ErrorIs(t, err, ErrOption)
 	assert.ErrorContains(t, err, `outputs "seconds".at_most 5, not 6`)
 	_, _, err = ResumeJournal(bytes.NewReader(journal.Bytes()), s, WithOutput("seconds", AtMost(5)))
@@ -563,8 +558,7 @@ func TestFirstIsFeasible(t *testing.T) {
 	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(seconds[a], seconds[b]) })
 	for _, first := range []bool{true, false} { // whether the first is feasible
 		o := optimizerOf(t, s, WithInitial(0), WithOutput("seconds", AtMost(seconds[order[2]])))
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.TellFailed(trial.ID))
 		for n, i := range []int{order[0], order[10], order[20], order[29]} {
 			if !first {
@@ -572,8 +566,7 @@ func TestFirstIsFeasible(t *testing.T) {
 			}
 			require.NoError(t, o.Observe(rows[i], float64(-n), Outputs{"seconds": seconds[i]}))
 		}
-		trial, err = o.Ask(ctx)
-		require.NoError(t, err)
+		trial = ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		require.NotNil(t, step.Success)
@@ -704,8 +697,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	_, err = DecodePrior(bytes.NewReader(encode(spoiled)))
 	assert.ErrorContains(t, err, `output "parts" of task "a run": row 3 of 3`)
 	run := optimizerOf(t, s, WithPrior(back), WithOutput("seconds", AsCost()), WithOutput("parts", AtMost(8), Optional()))
-	_, err = run.Ask(ctx)
-	require.NoError(t, err)
+	ask(t, run)
 }
 
 // A prior keeps its outputs, tasks that lack some among them, when it is encoded, or brought
@@ -766,8 +758,7 @@ func TestPriorOutputs(t *testing.T) {
 	}
 	for _, q := range []*Prior{back, reindexed, adopted} {
 		o := optimizerOf(t, q.Space(), WithPrior(q), WithOutput("seconds", AtMost(2)), WithCandidateCounts(30, 5))
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
+		ask(t, o)
 	}
 	for text, spoil := range map[string]func(q *Prior){
 		`output "", warped by`:                               func(q *Prior) { q.outputs[0].name = "" },
@@ -830,23 +821,20 @@ func TestOutputsExplained(t *testing.T) {
 	limit := quantile(target.Outputs["seconds"], 0.3)
 	for _, name := range []string{"default", "plain"} {
 		o := optimizerOf(t, s, append(slices.Clip(kinds[name]), WithOutput("seconds", AtMost(limit)), WithOutput("kept", Optional()))...)
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		assert.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Expected))
 		assert.Equal(t, name == "plain", math.IsNaN(u.Feasible), "the past knows the output")
 		assert.Equal(t, name == "plain", math.IsNaN(u.Holds["seconds"]))
 		told := 0
 		for told < 12 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			v := target.Outputs["seconds"][trial.Index]
 			if told < 6 { // nothing is feasible at first
 				v = max(v, 1.01*limit)
 			}
 			require.NoError(t, o.Tell(trial.ID, target.Y[trial.Index], Outputs{"seconds": v}))
 			if told++; told == 6 {
-				u, err := o.Outlook(ctx)
-				require.NoError(t, err)
+				u := outlookOf(t, o)
 				assert.True(t, math.IsNaN(u.Next) && math.IsNaN(u.Expected))
 				assert.Less(t, u.Feasible, 1.0)
 				assert.Equal(t, map[string]float64{"seconds": u.Feasible}, u.Holds, "one limit")
@@ -861,8 +849,7 @@ func TestOutputsExplained(t *testing.T) {
 		}
 		require.NoError(t, err)
 		for _, o := range []*Optimizer{o, back} {
-			u, err := o.Outlook(ctx)
-			require.NoError(t, err)
+			u := outlookOf(t, o)
 			first := math.NaN()
 			for _, ob := range o.Observations() {
 				if ob.Violations() == nil && math.IsNaN(first) {
@@ -928,10 +915,8 @@ func TestOutputsExplained(t *testing.T) {
 			assert.Greater(t, c.Outputs["seconds"].Coverage, 0.5)
 		}
 		if name == "default" {
-			a, err := o.Ask(ctx)
-			require.NoError(t, err)
-			b, err := back.Ask(ctx)
-			require.NoError(t, err)
+			a := ask(t, o)
+			b := ask(t, back)
 			assert.Equal(t, a.X, b.X)
 		}
 	}
@@ -1146,8 +1131,7 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 	run := func(of func(row int) Outputs) Transfer {
 		o := optimizerOf(t, list, WithPrior(prior), limited)
 		for range evaluations {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if i := trial.Index; i < good {
 				require.NoError(t, o.Tell(trial.ID, left.Y[i], Outputs{"seconds": seconds[i]}))
 			} else {

@@ -35,8 +35,7 @@ func TestDesignOfFiniteSpace(t *testing.T) {
 				ties++
 			}
 		}
-		trial, err := o.Ask(context.Background())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		assert.Equal(t, d.rows[want], trial.X)
 	}
 	assert.Positive(t, ties)
@@ -49,8 +48,7 @@ func TestExhaustedSaysWhy(t *testing.T) {
 		o := optimizerOf(t, s, WithInitial(initial))
 		for row := range 3 {
 			require.NoError(t, o.Enqueue([]float64{float64(row)}))
-			trial, err := o.Ask(context.Background())
-			require.NoError(t, err)
+			trial := ask(t, o)
 			if row > 0 {
 				require.NoError(t, o.TellFailed(trial.ID))
 			}
@@ -172,14 +170,12 @@ func TestFittedIsLogged(t *testing.T) {
 	o := optimizerOf(t, s, WithInitial(0), WithSurrogate(m))
 	want := map[int][]float64{}
 	for i := range 3 {
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		ask(t, o)
 		want[i] = []float64{float64(i)}
 		assert.Equal(t, want, o.h.Fitted)
 		m.params[0] = -7 // the log has its own
 		events := len(o.h.Events)
-		_, err = o.Ask(ctx)
-		require.NoError(t, err)
+		ask(t, o)
 		assert.Len(t, o.h.Events, events+1, "nothing is fitted twice")
 		assert.Equal(t, want, m.known)
 		require.NoError(t, o.Observe(tasks[0].X[9-i], 1))

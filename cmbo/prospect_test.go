@@ -159,8 +159,7 @@ func TestProspectAhead(t *testing.T) {
 		unit := deviation(tasks[3].Y)
 		steps := []int{2, 4, 10} // beyond the past's last step
 		for range 3 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			y := tasks[3].Y[trial.Index]
 			for k, step := range steps {
 				_, err := o.Report(ctx, trial.ID, step, y-0.2*unit*float64(3-k))
@@ -168,8 +167,7 @@ func TestProspectAhead(t *testing.T) {
 			}
 			require.NoError(t, o.Tell(trial.ID, y))
 		}
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		d := o.draft()
 		a, known, err := d.look(ctx, trial.ID, 4)
 		require.NoError(t, err)
@@ -269,8 +267,7 @@ func TestProspectAhead(t *testing.T) {
 			require.NoError(t, err)
 			require.NoError(t, o.TellStopped(ctx, trial.ID))
 			require.NoError(t, o.Enqueue(trial.X))
-			again, err := o.Ask(ctx)
-			require.NoError(t, err)
+			again := ask(t, o)
 			require.Equal(t, trial.ID, again.Resumes)
 			d = o.draft()
 			b, known, err := d.look(ctx, again.ID, 4)

@@ -351,8 +351,7 @@ func TestRecommendAgain(t *testing.T) {
 			assert.Equal(t, xs[i], rec.Again, c.name)
 			assert.InEpsilon(t, gain, rec.Gain, 1e-9, c.name)
 			require.NoError(t, o.Enqueue(rec.X)) // under way in the second round
-			_, err = o.Ask(ctx)
-			require.NoError(t, err)
+			ask(t, o)
 		}
 	}
 	o := optimizerOf(t, s)
@@ -401,8 +400,7 @@ func TestRecommendRegret(t *testing.T) {
 				o := optimizerOf(t, s, opts...)
 				r := rng.Stream(5, t.Name(), uint64(k))
 				for range 20 {
-					trial, err := o.Ask(ctx)
-					require.NoError(t, err)
+					trial := ask(t, o)
 					require.NoError(t, o.Tell(trial.ID, task.Y[trial.Index]+noise*unit*r.NormFloat64(), WithNoise(noise*noise*unit*unit)))
 				}
 				regret := func(x []float64) float64 {
@@ -453,8 +451,7 @@ func TestRecommendRepeats(t *testing.T) {
 		o := optimizerOf(t, s, WithPrior(prior))
 		f := task()
 		for i := range 12 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])+0.3*r.NormFloat64()))
 			if i >= 6 {
 				rec, err := o.Recommend(ctx)

@@ -17,8 +17,7 @@ func TestSuccessPower(t *testing.T) {
 	o := optimizerOf(t, space, WithInitial(0), WithSurrogate(flat{}))
 	const n = 20
 	for range n {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.TellFailed(trial.ID))
 	}
 	o.settings.SuccessPower, o.settings.SuccessGrowth = 100, 3

@@ -48,7 +48,6 @@ func TestOutlookInWords(t *testing.T) {
 // Until the values that hold the limits have a scale, nothing is said of improvements, and they
 // are not denied.
 func TestOutlookBeforeScale(t *testing.T) {
-	ctx := context.Background()
 	s := unitCube(t, 1)
 	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)))
 	for i, want := range []string{
@@ -57,8 +56,7 @@ func TestOutlookBeforeScale(t *testing.T) {
 		"what more evaluations would bring is not known yet; seconds holds its limits with a probability of at most ",
 	} {
 		require.NoError(t, o.Observe([]float64{float64(i) / 4}, 3, Outputs{"seconds": float64(8 - i - i*i)}))
-		u, err := o.Outlook(ctx)
-		require.NoError(t, err)
+		u := outlookOf(t, o)
 		require.Contains(t, u.String(), want)
 	}
 }
