@@ -89,10 +89,7 @@ func TestContext(t *testing.T) {
 
 // TestContextErrors: what does not fit together is an error with its place.
 func TestContextErrors(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("lr", 0, 1))
 	m := history.Mapping{Context: map[string]string{"cores": ""}}
 	for _, policy := range []history.Policy{history.Fail, history.Skip} {
 		_, err := history.CSV{Space: space, Mapping: m, Policy: policy}.Read(strings.NewReader("task,lr,value,cores\na,0,1,8\na,0,1,\nb,0,1,x\na,0,1,9\n"))

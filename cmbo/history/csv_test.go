@@ -197,10 +197,7 @@ func TestCSVFatal(t *testing.T) {
 
 func TestCSVSettings(t *testing.T) {
 	s := small(t)
-	awkward, err := cmbo.NewSpace(cmbo.Float("value", 0, 1), cmbo.Float("noise_variance", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	awkward := spaceOf(t, cmbo.Float("value", 0, 1), cmbo.Float("noise_variance", 0, 1))
 	for i, tt := range []struct {
 		format history.CSV
 		want   error
@@ -261,10 +258,7 @@ func TestCSVLongestLine(t *testing.T) {
 
 // TestCSVShortLines: limits below what is looked at to tell a text are those of rows too.
 func TestCSVShortLines(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	for _, mark := range []string{"", "\ufeff"} {
 		for most := range 20 {
 			_, err := history.CSV{Space: s, Limits: history.Limits{Line: most + 1}}.Read(strings.NewReader(mark + "x,value\n" + strings.Repeat("0,1\n", 9)))
@@ -351,10 +345,7 @@ func TestWriteErrors(t *testing.T) {
 		return c
 	}
 	odd := func(p cmbo.Param) *cmbo.Space {
-		s, err := cmbo.NewSpace(p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := spaceOf(t, p)
 		return s
 	}
 	tests := []struct {

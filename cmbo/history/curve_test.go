@@ -14,10 +14,7 @@ import (
 // TestCurves: what evaluations showed before their ends comes back as it was written, and with
 // the value that it belongs to.
 func TestCurves(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("lr", 0, 1))
 	tasks := []cmbo.Task{{
 		ID: "a", X: [][]float64{{0}, {0.25}, {0.5}, {1}}, Y: []float64{1, 2, 3, 4}, NoiseVariance: []float64{0, 0, 0.5, 0}, Failed: [][]float64{{0.75}},
 		Curves: []cmbo.Curve{{}, {Steps: []int{1, 3}, Values: []float64{0.1, 1e-7}}, {Steps: []int{2}, Values: []float64{-1}, Stopped: true}, {}},
@@ -70,7 +67,7 @@ func TestCurves(t *testing.T) {
 	stopped := cmbo.Task{ID: "a", X: [][]float64{{0}}, Y: []float64{1}, NoiseVariance: []float64{0.04},
 		Curves: []cmbo.Curve{{Stopped: true}}}
 	var out bytes.Buffer
-	err = history.JSONLines{Space: space, Noise: "-"}.Write(&out, stopped)
+	err := history.JSONLines{Space: space, Noise: "-"}.Write(&out, stopped)
 	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `"a" has curves that were stopped`) || out.Len() > 0 {
 		t.Errorf("a stopped curve without its variance: %v, %s", err, out.String())
 	}

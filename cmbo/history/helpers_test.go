@@ -15,10 +15,19 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/history"
 )
 
+func spaceOf(t testing.TB, params ...cmbo.Param) *cmbo.Space {
+	t.Helper()
+	s, err := cmbo.NewSpace(params...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
 // mixed is a space with a parameter of every kind and awkward names.
 func mixed(tb testing.TB) *cmbo.Space {
 	tb.Helper()
-	s, err := cmbo.NewSpace(
+	return spaceOf(tb,
 		cmbo.LogFloat("lr", 1e-5, 1),
 		cmbo.Float("mo,mentum \"β\"", -1e300, 1e300),
 		cmbo.Int("depth", -3, 1<<31-1),
@@ -26,25 +35,17 @@ func mixed(tb testing.TB) *cmbo.Space {
 		cmbo.Categorical("kernel", "rbf", "poly, 3", " poly", "say \"hi\"", "two\nlines", "", "null", "<3>", "\u2028"),
 		cmbo.Bool("bias"),
 	)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
 }
 
 // small is the space of most tables of rows.
 func small(tb testing.TB) *cmbo.Space {
 	tb.Helper()
-	s, err := cmbo.NewSpace(
+	return spaceOf(tb,
 		cmbo.LogFloat("lr", 1e-5, 1),
 		cmbo.Int("depth", 1, 12),
 		cmbo.Categorical("kernel", "rbf", "poly", "16"),
 		cmbo.Bool("bias"),
 	)
-	if err != nil {
-		tb.Fatal(err)
-	}
-	return s
 }
 
 // randomTasks draws tasks whose points, values and variances have all their

@@ -493,10 +493,7 @@ func (o *once) Read(p []byte) (int, error) {
 // TestReaderErrors: an error of the reader is that of the call, wherever in the text it arises, packed or
 // not, also if the reader says it once and then that the text is at its end.
 func TestReaderErrors(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	var packed bytes.Buffer
 	z := gzip.NewWriter(&packed)
 	fmt.Fprint(z, `{"s":{"t":{"X":[[0.5]],"y":[[1]]}}}`)

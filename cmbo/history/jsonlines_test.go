@@ -271,10 +271,7 @@ func TestExactIntegers(t *testing.T) {
 	for range 53 {
 		most *= 2
 	}
-	s, err := cmbo.NewSpace(cmbo.Int("n", -most, most))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Int("n", -most, most))
 	for text, good := range map[string]bool{
 		"9007199254740992": true, "-9007199254740992": true, "9007199254740991": true, "9007199254740992.0": true,
 		"9007199254740993": false, "-9007199254740993": false, "9007199254740994": false,

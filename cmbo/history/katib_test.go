@@ -21,13 +21,10 @@ import (
 // katibSpace is that of testdata/katib, with a step that the trials pass over.
 func katibSpace(tb testing.TB) *cmbo.Space {
 	tb.Helper()
-	s, err := cmbo.NewSpace(
+	s := spaceOf(tb,
 		cmbo.LogFloat("lr", 1e-4, 1), cmbo.Int("depth", 1, 12), cmbo.Float("drop", 0, 0.5).WithStep(0.1),
 		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kind", "relu", "tanh"),
 	)
-	if err != nil {
-		tb.Fatal(err)
-	}
 	return s
 }
 
@@ -126,10 +123,7 @@ func trialJSON(replace ...string) string {
 
 // A trial's task is named by its owner, else by Katib's own label, else by the old one; of two metrics of a name the last counts.
 func TestKatibNames(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	const owner = `"ownerReferences": [{"kind": "Experiment", "name": "e"}]`
 	const metrics = `"metrics": [{"name": "loss", "min": "7", "max": "8", "latest": "9"}, `
 	for labels, want := range map[string]string{
@@ -150,10 +144,7 @@ func TestKatibNames(t *testing.T) {
 
 // Seconds are those from a trial's start to its completion, where both are known.
 func TestKatibSeconds(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	const status = `"status": {"conditions"`
 	var text string
 	for i, times := range []string{
@@ -183,10 +174,7 @@ func TestKatibSeconds(t *testing.T) {
 
 func TestKatibTrials(t *testing.T) {
 	testutil.SkipRace(t, "one goroutine reads")
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	const owner, objective = `[{"kind": "Experiment", "name": "e"}]`, `"type": "minimize", "objectiveMetricName": "loss"`
 	second := trialJSON(`"t1"`, `"t2"`)
 	for name, tt := range map[string]struct {
@@ -250,7 +238,7 @@ func TestKatibTrials(t *testing.T) {
 	}
 	// A copy that breaks off is the reader's error.
 	broken := errors.New("broken")
-	_, err = history.Katib{Space: s}.Read(io.MultiReader(strings.NewReader(trialJSON()), iotest.ErrReader(broken)))
+	_, err := history.Katib{Space: s}.Read(io.MultiReader(strings.NewReader(trialJSON()), iotest.ErrReader(broken)))
 	if !errors.Is(err, broken) {
 		t.Error(err)
 	}
@@ -259,10 +247,7 @@ func TestKatibTrials(t *testing.T) {
 func FuzzKatib(f *testing.F) {
 	f.Add([]byte(trialJSON()+trialJSON(`"t1"`, `"t2"`)), "")
 	f.Add([]byte(`{"kind":"List","items":[`+trialJSON("0.5", "1.5")+`,`+trialJSON(`"t1"`, `"t2"`, "Succeeded", "Failed")+`]}`), "loss")
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1).WithStep(0.25))
-	if err != nil {
-		f.Fatal(err)
-	}
+	s := spaceOf(f, cmbo.Float("x", 0, 1).WithStep(0.25))
 	f.Fuzz(func(t *testing.T, text []byte, metric string) {
 		form := history.Katib{Space: s, Metric: metric, Direction: history.Maximize, Policy: history.Skip, Limits: history.Limits{Bytes: 1 << 16, String: 100, Columns: 50}}
 		got, err := form.Read(bytes.NewReader(text))
@@ -287,10 +272,7 @@ func TestKatibOutputs(t *testing.T) {
 	text := trialJSON(`"objectiveMetricName": "loss"`, `"objectiveMetricName": "loss", "additionalMetricNames": ["ms", "mb"], "metricStrategies": [{"name": "mb", "value": "max"}]`,
 		`{"name": "loss", "min": "1", "max": "3", "latest": "2"}`, `{"name": "loss", "min": "1", "max": "3", "latest": "2"},
 			{"name": "ms", "min": "4", "max": "6", "latest": "5"}, {"name": "mb", "min": "7", "max": "9", "latest": "8"}, {"name": "gone", "latest": "unavailable"}`)
-	box, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	box := spaceOf(t, cmbo.Float("x", 0, 1))
 	got, err := history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone"}}.Read(strings.NewReader(text))
 	if err != nil {
 		t.Fatal(err)

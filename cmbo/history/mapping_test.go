@@ -16,15 +16,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/history"
 )
 
-func spaceOf(t testing.TB, params ...cmbo.Param) *cmbo.Space {
-	t.Helper()
-	s, err := cmbo.NewSpace(params...)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return s
-}
-
 // logged is what a program logged of a run.
 type logged struct {
 	Task   string         `json:"task"`
@@ -323,10 +314,7 @@ func TestMappingErrors(t *testing.T) {
 // TestRecased: a column that would be one of those that may be missing, but for its case, is not passed over, which
 // would make one task of all, or values of failures.
 func TestRecased(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("Noise_Variance", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("Noise_Variance", 0, 1))
 	read := func(c history.CSV, column string) error {
 		c.Space = space
 		_, err := c.Read(strings.NewReader("Noise_Variance," + column + ",value\n0,a,1\n"))

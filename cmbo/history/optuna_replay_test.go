@@ -379,10 +379,7 @@ func TestOptunaValues(t *testing.T) {
 		{number("IntDistribution", `"low":0,"high":4`), "0", cmbo.Bool("x"), 0},
 		{number("IntDistribution", `"low":0,"high":4`), "4", cmbo.Float("x", 0, 10), 4},
 	} {
-		s, err := cmbo.NewSpace(tt.param)
-		if err != nil {
-			t.Fatal(err)
-		}
+		s := spaceOf(t, tt.param)
 		got, err := history.Optuna{Space: s}.Read(strings.NewReader(study0 + trial0 + setParam(0, "x", tt.value, tt.dist) + tell(0, "1")))
 		switch {
 		case math.IsNaN(tt.want):

@@ -142,7 +142,7 @@ func read(t *testing.T, o history.Optuna, text []byte) *history.OptunaResult {
 // TestOptunaBasic reads real journals of several versions of Optuna and
 // compares with what that Optuna reads from them.
 func TestOptunaBasic(t *testing.T) {
-	space, err := cmbo.NewSpace(
+	space := spaceOf(t,
 		cmbo.LogFloat("lr", 1e-5, 1e-1),
 		cmbo.Float("momentum", 0, 0.99),
 		cmbo.Float("dropout", 0, 0.5).WithStep(0.1),
@@ -153,9 +153,6 @@ func TestOptunaBasic(t *testing.T) {
 		cmbo.Categorical("penalty", "null", "1", "2.5", "1.0", "1e-05"),
 		cmbo.Bool("bias"),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, log := range journals(t, "basic") {
 		t.Run(log, func(t *testing.T) {
 			rb := optunaReadback(t, log)
@@ -196,15 +193,12 @@ func TestOptunaParallel(t *testing.T) {
 
 // TestOptunaDeclared reads into a space that is not the journal's own.
 func TestOptunaDeclared(t *testing.T) {
-	space, err := cmbo.NewSpace(
+	space := spaceOf(t,
 		cmbo.Categorical("kernel", `say "hi"`, "other", "poly, 3", "rbf"),
 		cmbo.Categorical("bias", "true", "false"),
 		cmbo.Float("depth", 0, 20),
 		cmbo.Float("lr", 0, 1),
 	)
-	if err != nil {
-		t.Fatal(err)
-	}
 	for _, log := range journals(t, "basic") {
 		rb := optunaReadback(t, log)
 		got := read(t, history.Optuna{Space: space, Studies: []string{"svm on digits"}}, fixture(t, log))
@@ -291,10 +285,7 @@ func TestOptunaEdge(t *testing.T) {
 			mustBeRow(t, got.Report.Errors[1], line(1, `"param_name":"x"`, `"param_value_internal":7.5`), "x", "7.5", cmbo.ErrOutOfSpace, "trial 4: 7.5 is not in [0, 1]")
 			rb.checkStudies(t, got.Studies)
 
-			wide, err := cmbo.NewSpace(cmbo.Float("x", 0, 2))
-			if err != nil {
-				t.Fatal(err)
-			}
+			wide := spaceOf(t, cmbo.Float("x", 0, 2))
 			down := history.Optuna{Studies: []string{"down"}, Space: wide}
 			got = read(t, down, text)
 			if !got.Minimize || !sameBits(got.Tasks, rb.tasks(t, got.Space, false, "down")) {
@@ -317,10 +308,7 @@ func TestOptunaEdge(t *testing.T) {
 				}
 			}
 
-			model, err := cmbo.NewSpace(cmbo.Categorical("model", "tree", "svm"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			model := spaceOf(t, cmbo.Categorical("model", "tree", "svm"))
 			got = read(t, history.Optuna{Studies: []string{"branches"}, Space: model}, text)
 			if want := rb.tasks(t, model, false, "branches"); !sameBits(got.Tasks, want) {
 				t.Errorf("have %v, want %v", got.Tasks, want)

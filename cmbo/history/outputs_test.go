@@ -18,10 +18,7 @@ import (
 // TestOutputs: further columns become outputs, gaps and all, and come back as they were
 // written; a file of tasks without outputs has none.
 func TestOutputs(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1), cmbo.Categorical("c", "x", "y"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("lr", 0, 1), cmbo.Categorical("c", "x", "y"))
 	nan := math.NaN()
 	tasks := []cmbo.Task{
 		{ID: "a", X: [][]float64{{0.5, 1}, {0.25, 0}}, Y: []float64{1, 2}, Failed: [][]float64{{1, 1}, {0, 1}}, Outputs: map[string][]float64{"seconds": {0.1, nan}, "Höhe, m": {nan, -3}},
@@ -109,10 +106,7 @@ func TestOutputs(t *testing.T) {
 
 // TestOutputsRefused: names that clash and values that are no numbers.
 func TestOutputsRefused(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("lr", 0, 1))
 	outputs := func(pairs ...string) history.Mapping {
 		m := history.Mapping{Outputs: make(map[string]string)}
 		for i := 0; i < len(pairs); i += 2 {
@@ -136,7 +130,7 @@ func TestOutputsRefused(t *testing.T) {
 			t.Errorf("%v, want %q", err, tt.want)
 		}
 	}
-	_, err = history.JSONLines{Space: space, Mapping: outputs("config", "")}.Read(strings.NewReader("{}"))
+	_, err := history.JSONLines{Space: space, Mapping: outputs("config", "")}.Read(strings.NewReader("{}"))
 	if !errors.Is(err, cmbo.ErrOption) || !strings.Contains(err.Error(), `"config" is the name of both Config and output "config"`) {
 		t.Error(err)
 	}
@@ -168,10 +162,7 @@ func TestOutputsRefused(t *testing.T) {
 // TestMisspelt: a column or a key that no row has is an error of all readers and says what there
 // is; one row that has it, even null, is enough.
 func TestMisspelt(t *testing.T) {
-	space, err := cmbo.NewSpace(cmbo.Float("lr", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	space := spaceOf(t, cmbo.Float("lr", 0, 1))
 	both := history.Mapping{Outputs: map[string]string{"seconds": "secs"}, Context: map[string]string{"cores": ""}}
 	const table = "task,lr,value,sec,core\na,0,1,2,8\nb,1,2,3,8\n"
 	const lines = `{"task": "a", "config": {"lr": 0, "secs": 1}, "value": 1, "sec": 2}` + "\n" + `{"task": "b", "config": {"lr": 1}, "value": 2, "core": 8}` + "\n"
@@ -198,7 +189,7 @@ func TestMisspelt(t *testing.T) {
 		}
 	}
 	alone := history.Mapping{Context: both.Context}
-	_, err = history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader(table))
+	_, err := history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader(table))
 	mustBeRow(t, err, 1, "cores", "", history.ErrColumn, `the header lacks this column, named for descriptor "cores"`)
 	_, err = history.JSONLines{Space: space, Mapping: alone}.Read(strings.NewReader(lines))
 	mustBeRow(t, err, 0, "cores", "", history.ErrColumn, `no line has this key, named for descriptor "cores"`)

@@ -57,11 +57,8 @@ func TestErrorsWrapDataError(t *testing.T) {
 // TestLongLists cuts lists of names in messages.
 func TestLongLists(t *testing.T) {
 	names := strings.Split("a b c d e f g h i j", " ")
-	s, err := cmbo.NewSpace(cmbo.Categorical("c", names...))
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, err = history.CSV{Space: s}.Read(strings.NewReader("c,value\nk,1\n"))
+	s := spaceOf(t, cmbo.Categorical("c", names...))
+	_, err := history.CSV{Space: s}.Read(strings.NewReader("c,value\nk,1\n"))
 	mustBeRow(t, err, 2, "c", "k", cmbo.ErrOutOfSpace, `not one of "a", "b", "c", "d", "e", "f", "g", "h", and 2 more`)
 	_, err = history.CSV{Space: s}.Read(strings.NewReader(strings.Join(names, ",") + "\n"))
 	mustBeRow(t, err, 1, "", "", cmbo.ErrCorrupt, `lacks "value"; it has "a", "b", "c", "d", "e", "f", "g", "h", and 2 more`)

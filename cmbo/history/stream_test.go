@@ -47,10 +47,7 @@ func streams(s *cmbo.Space, p history.Policy, rows int) map[string]interface {
 // TestTasksAreThoseOfRead: whatever room there is, the tasks are those that Read returns, bit for bit, and so is the report.
 func TestTasksAreThoseOfRead(t *testing.T) {
 	rng := testutil.RNG(t)
-	s, err := cmbo.NewSpace(cmbo.Float("x", -1e300, 1e300), cmbo.Categorical("kind", "a", "b, \"c\""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", -1e300, 1e300), cmbo.Categorical("kind", "a", "b, \"c\""))
 	for range 6 {
 		tasks := randomTasks(rng, s, 1+rng.IntN(40), 12)
 		for i := range tasks {
@@ -158,10 +155,7 @@ func TestTasksMemory(t *testing.T) {
 }
 
 func TestTasksRefusals(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	head := "task,x,value\n"
 	for _, tt := range []struct {
 		name, text string
@@ -222,10 +216,7 @@ func TestTasksStops(t *testing.T) {
 // TestOneTaskOneID: what differs in white space or in how a number is written is one
 // task, and text that only looks alike is not.
 func TestOneTaskOneID(t *testing.T) {
-	s, err := cmbo.NewSpace(cmbo.Float("x", 0, 1))
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	ids := func(r *history.Result, err error) (out []string) {
 		if err != nil {
 			t.Fatal(err)
@@ -257,10 +248,7 @@ func TestOneTaskOneID(t *testing.T) {
 // their names.
 func TestWriteTurnsRows(t *testing.T) {
 	a, b := cmbo.Float("a", 0, 1), cmbo.Float("b", 0, 1).WithStep(0.1)
-	s, err := cmbo.NewSpace(a, b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	s := spaceOf(t, a, b)
 	tenths := 0.1
 	tasks := []cmbo.Task{
 		{ID: "turned", Params: []cmbo.Param{b, a}, X: [][]float64{{0.5, 0.25}}, Y: []float64{1}, Failed: [][]float64{{0.2, 0.75}}},
