@@ -106,6 +106,7 @@ func learnerOf(family string, c []float64, choices [][]float64) func(x []float64
 // TestNumbersAndChoices: where parameters are numbers and choices, runs of models with a length for each parameter, or one for
 // numbers and one for choices, end nearer to the best value than those with a length for each coordinate or one for all.
 func TestNumbersAndChoices(t *testing.T) {
+	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
 	of := *cmbo.Coordinates
 	defer func() { *cmbo.Coordinates = of }()
@@ -131,7 +132,11 @@ func TestNumbersAndChoices(t *testing.T) {
 func TestNumbersAndChoicesWithAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	all := compared(t, "", learnerFamilies, *choicesProblems, 1e-4, func(family string, seed uint64) [2]float64 {
+	families := []string{"network"}
+	if *choicesProblems > 3 { // on the others runs without a past are often level at the floor
+		families = learnerFamilies
+	}
+	all := compared(t, "", families, *choicesProblems, 1e-4, func(family string, seed uint64) [2]float64 {
 		r := rng.Stream(seed, t.Name()+family)
 		s, fs := learners(t, family, r, 4)
 		h := problemIn(t, r, s, fs, *choicesNoise)

@@ -5,6 +5,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -24,6 +25,7 @@ func (c *counted) factor(ctx context.Context, o *draft, pending bool) factorAt {
 // them is what it would say of one list of all, scores but for a constant, with noise, failures, a limit and a cost; and
 // Explain has them again.
 func TestClimb(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine climbs")
 	ctx := context.Background()
 	s := spaceOf(t, Float("x", 0, 1), Float("y", 0, 1), Int("n", 1, 40))
 	value := func(x []float64) float64 { return -math.Abs(x[0]-0.3) - math.Pow(x[1]-0.6, 2) - math.Abs(x[2]-17)/40 }

@@ -170,7 +170,7 @@ func TestImportanceOfTable(t *testing.T) {
 // in a box and in a list, with a past and without; a run that is restored says the same.
 func TestImportance(t *testing.T) {
 	t.Parallel()
-	testutil.SkipRace(t, "TestImportanceOfNothing has its goroutines")
+	testutil.SkipShort(t, "it compares with known shares")
 	ctx := context.Background()
 	space := spaceOf(t, Float("slope", 0, 1), Categorical("kind", "a", "b"), Float("u", 0, 1), Float("v", 0, 1), Float("nothing", 0, 1))
 	f := func(x []float64) float64 { return 10*x[0] + 3*x[1] + 30*(x[2]-.5)*(x[3]-.5) }

@@ -268,6 +268,7 @@ func TestLearnOfNearlyEqualPoints(t *testing.T) {
 // from two parameters, is learned and predicted.
 func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 	t.Parallel()
+	testutil.SkipRace(t, "one goroutine asks")
 	space := newSpace(t, cmbo.Int("depth", 1, 12), cmbo.Float("width", 0, 1))
 	size := func(x []float64) float64 { return x[0] * x[1] }
 	var tasks []cmbo.Task
@@ -295,6 +296,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 // The others still say where the next task is good, and nothing is taken for noise.
 func TestLearnsFromRunsThatConverged(t *testing.T) {
 	t.Parallel()
+	testutil.SkipShort(t, "it is about what is learned")
 	space := unitCube(t, 2)
 	r := rng.Stream(1, t.Name())
 	var tasks []cmbo.Task
@@ -324,6 +326,7 @@ func TestLearnsFromRunsThatConverged(t *testing.T) {
 // succeed and nothing of how good points are. As the least value of their task they would be noise, .08 of the variance here.
 func TestPastFailuresAreNoValues(t *testing.T) {
 	t.Parallel()
+	testutil.SkipShort(t, "it is about where runs end")
 	for _, failing := range []string{"here and there", "in a part"} {
 		r := rng.Stream(1, t.Name())
 		fails := func(x []float64) bool { return failing == "in a part" && x[0] > 0.55 && x[1] < 0.6 }

@@ -17,7 +17,7 @@ import (
 // TestDecodePriorTakesWhatLearnTakes: a task of as many observations as Learn takes is decoded by default, in memory
 // proportional to them and to the squares of index points.
 func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
-	testutil.SkipRace(t, "it measures memory")
+	testutil.SkipShort(t, "it measures memory")
 	s := unitCube(t, 1)
 	for _, tt := range []struct {
 		rows, index int

@@ -149,7 +149,11 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 func TestPenaltiesWithoutAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
-	all := compared(t, "", slopeFamilies, *penaltyProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
+	families := []string{"Rosenbrock", "largest", "bumps"}
+	if *penaltyProblems > 2 {
+		families = slopeFamilies
+	}
+	all := compared(t, "", families, *penaltyProblems, 1e-4, func(family string, seed uint64) (regrets [2]float64) {
 		r := rng.Stream(seed, t.Name()+family)
 		dim := 2 + int(seed%4)
 		f := slopesTo(family, r, dim, 1)[0]
@@ -217,7 +221,7 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 // TestIntervalsHoldLowValuesTold: where past tasks have rows next to their best ones alone, intervals are as low as values of the
 // run's own that were raised: at their points and, in spaces without a list, at random ones.
 func TestIntervalsHoldLowValuesTold(t *testing.T) {
-	testutil.SkipRace(t, "one goroutine asks")
+	testutil.SkipShort(t, "it counts intervals")
 	space := unitCube(t, 3)
 	var told, low, random, held int
 	for seed := range uint64(3) {

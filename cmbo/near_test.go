@@ -183,7 +183,7 @@ func TestCoverageOfPastRuns(t *testing.T) {
 // TestLowEndsOfAPrior: how low intervals reach is what the past's values say whatever their direction, and is restored with
 // the prior.
 func TestLowEndsOfAPrior(t *testing.T) {
-	testutil.SkipRace(t, "one goroutine asks")
+	testutil.SkipShort(t, "it is about what is learned")
 	r := rng.Stream(1, t.Name())
 	h := problemOf(t, r, 2, basins("Zakharov", r, 2, 4), 0)
 	h.run(t, 30)

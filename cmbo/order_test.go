@@ -7,6 +7,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/require"
 )
 
@@ -15,6 +16,7 @@ import (
 // what a run then proposes and predicts differs by rounding.
 func TestLearnIgnoresTheOrderOfTasks(t *testing.T) {
 	t.Parallel()
+	testutil.SkipRace(t, "TestLearnDoesNotDependOnWorkers has its goroutines")
 	cube, err := cmbo.UnitCube(2)
 	require.NoError(t, err)
 	list, _ := grid(t, 7)

@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var skewedRuns = flag.Int("skewed", 2, "runs on each problem of TestForecastsOfSkewedCosts")
+var skewedRuns = flag.Int("skewed", 1, "runs on each problem of TestForecastsOfSkewedCosts")
 
 // A cost is a positive function on the unit square, to be minimised, its least value, and
 // the deviation of the logarithm of what is measured of it.
@@ -174,6 +174,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 // the lognormal distribution.
 func TestPositiveValuesAreLogarithms(t *testing.T) {
 	t.Parallel()
+	testutil.SkipShort(t, "it compares two ways of telling")
 	list, _ := grid(t, 7)
 	square := unitCube(t, 2)
 	r := rand.New(rand.NewPCG(1, 2))

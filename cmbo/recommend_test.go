@@ -428,7 +428,7 @@ func TestRecommendRegret(t *testing.T) {
 // Where points are measured again the intervals of what is recommended hold the truth, ten times as noisy as the past.
 func TestRecommendRepeats(t *testing.T) {
 	t.Parallel()
-	testutil.SkipRace(t, "one goroutine asks")
+	testutil.SkipShort(t, "it counts intervals")
 	ctx := context.Background()
 	s := spaceOf(t, Float("x", 0, 1))
 	held, problems := 0, 32

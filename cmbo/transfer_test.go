@@ -264,6 +264,7 @@ func TestCalibrationIsMarginalLikelihood(t *testing.T) {
 // What is said of a run, with or without a prior, is the same after it was restored,
 // and to ask for it changes no proposal.
 func TestCalibrationRestored(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine asks")
 	space, _ := grid(t, 9)
 	cube := unitCube(t, 2)
 	past, f := kinds(6, 15)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/json"
+	"flag"
 	"math"
 	"os"
 	"path/filepath"
@@ -252,10 +253,12 @@ func TestCurvesFlags(t *testing.T) {
 	require.ErrorContains(t, run(context.Background(), o, new(bytes.Buffer), os.Stderr), "curve")
 }
 
+var reportRepeats = flag.Uint64("report-repeats", 1, "runs of each task of TestReportCoverage")
+
 // TestReportCoverage tells how many ends of learning curves, reports of all steps together, the 90 % intervals
 // of Report hold, on a table where one is at hand:
 //
-//	CMBO_DATA=DIR go test ./examples/hpob -run TestReportCoverage -v
+//	CMBO_DATA=DIR go test ./examples/hpob -run TestReportCoverage -report-repeats 5 -v
 func TestReportCoverage(t *testing.T) {
 	dir := os.Getenv("CMBO_DATA")
 	if dir == "" {
@@ -267,13 +270,13 @@ func TestReportCoverage(t *testing.T) {
 	s.priors = make(map[[sha256.Size]byte]*cmbo.Prior)
 	steps, err := s.readCurves()
 	require.NoError(t, err)
-	const trials, repeats = 20, 5
+	const trials = 20
 	var held, reports float64
 	for target, p := range s.tasks {
 		p.space, err = cmbo.Candidates(p.X)
 		require.NoError(t, err)
 		var ofTask, n float64
-		for repeat := range uint64(repeats) {
+		for repeat := range *reportRepeats {
 			o, err := s.propose(ctx, way{transfer: true}, "", target, repeat, func(i int) cmbo.Task { return s.trained(s.tasks[i], steps, repeat) })
 			require.NoError(t, err)
 			for range trials {

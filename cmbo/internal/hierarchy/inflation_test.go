@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
 // hills are tasks with one hill in common, from whose foot on each adds to the values what
@@ -47,6 +48,7 @@ func hills(k int, rough float64) (tasks []Task) {
 // interval is to hold are in those that reach as much lower; where tasks differ by normal numbers nothing
 // is inflated much, where they differ by cubes of these it is.
 func TestInflation(t *testing.T) {
+	testutil.SkipRace(t, "TestPassesAreEM has its goroutines")
 	ctx := context.Background()
 	o := testSettings(2)
 	o.Compress = true

@@ -11,6 +11,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -374,6 +375,7 @@ func TestTaskMeans(t *testing.T) {
 
 // TestTaskMeansOfManyValues: of a task of very many values the mean is that of a sample, of one of fewer of all.
 func TestTaskMeansOfManyValues(t *testing.T) {
+	testutil.SkipRace(t, "TestPassesAreEM has its goroutines")
 	r := rng.Stream(25, t.Name())
 	m := learn(t, makeTasks(25, 4, 6, 2, 0, 1), uniform(r, 10, 2), testSettings(2))
 	long := Task{ID: "long", X: uniform(r, meanRows+1, 2)}
@@ -428,6 +430,7 @@ func TestSaysNothing(t *testing.T) {
 // tasks alike, though fits to tasks one by one end at noise. Values that say nothing are noise, however many tasks have them.
 // Smooth tasks that are unlike each other, single tasks, and tasks of given noise or of few values are what those fits say.
 func TestNoiseOrRoughness(t *testing.T) {
+	testutil.SkipRace(t, "TestPassesAreEM has its goroutines")
 	const rows, dim = 80, 7
 	for _, tt := range []struct {
 		kind          string

@@ -10,6 +10,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 	"github.com/stretchr/testify/require"
@@ -303,6 +304,7 @@ func TestLengthsBesideThePast(t *testing.T) {
 // noise: after each of the first ones, told at once or one by one, then to those that lengths beside the past are fitted to.
 // The others are what they are without it.
 func TestAlone(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine fits")
 	s := testSettings(2)
 	s.OwnFrom = [2]int{leastOwn, 55}
 	m := learn(t, makeTasks(3, 6, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), s)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/gocmbo/cmbo/internal/testutil"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -981,6 +982,7 @@ func TestKnownNoise(t *testing.T) {
 // noise that was given divided by its square, whether that is what values have or not, and whatever the unit. What is
 // predicted has the noise at the mean of these scales.
 func TestKnownNoiseAgainstEachScale(t *testing.T) {
+	testutil.SkipRace(t, "one goroutine tells")
 	ctx := context.Background()
 	m := learn(t, makeTasks(3, 10, 30, 2, 0, 1), uniform(rng.Stream(1, t.Name()), 40, 2), testSettings(2))
 	for _, c := range []struct {
