@@ -14,17 +14,15 @@ import (
 // observations.
 func BenchmarkLearnLong(b *testing.B) {
 	box := unitCube(b, 6)
-	for _, k := range []int{1, 5} {
-		for _, n := range []int{1000, 2000} {
-			b.Run(fmt.Sprintf("K=%d/n=%d", k, n), func(b *testing.B) {
-				tasks := syntheticTasks(k, n, 6)
-				for b.Loop() {
-					if _, err := cmbo.Learn(b.Context(), box, tasks); err != nil {
-						b.Fatal(err)
-					}
+	for _, size := range [][2]int{{1, 1000}, {1, 2000}, {1, 16384}, {5, 1000}, {5, 2000}} {
+		b.Run(fmt.Sprintf("K=%d/n=%d", size[0], size[1]), func(b *testing.B) {
+			tasks := syntheticTasks(size[0], size[1], 6)
+			for b.Loop() {
+				if _, err := cmbo.Learn(b.Context(), box, tasks); err != nil {
+					b.Fatal(err)
 				}
-			})
-		}
+			}
+		})
 	}
 }
 

@@ -133,9 +133,9 @@ func DecodePrior(r io.Reader) (*Prior, error) {
 
 // PriorLimits bound what a stored prior may take, for whoever does not trust its source. Observations take up to 20 times
 // the bytes that they have in the encoded form, and I index points 40 I² bytes, while decoding, which makes no covariance
-// of a task. [Prior.Reindex] and [Prior.Adopt] learn again, which takes memory quadratic and time cubic in these. Totals
-// count a task again for each output that it has and, where some failed, for what became of its evaluations. A field of 0
-// stands for its default, the number after the colon.
+// of a task. [Prior.Reindex] and [Prior.Adopt] learn again: [Learn] has what that takes. Totals count a task again for each
+// output that it has and, where some failed, for what became of its evaluations. A field of 0 stands for its default, the
+// number after the colon.
 type PriorLimits struct {
 	// Bytes is the encoded length: 256 MiB.
 	Bytes int64

@@ -1,6 +1,7 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
@@ -46,7 +48,33 @@ func (t *Task) some(n int, seed uint64) *Task {
 	}
 	rows := rng.Stream(seed, "base rows:"+t.ID).Perm(len(t.Z))[:n]
 	slices.Sort(rows)
+	return t.pick(rows)
+}
+
+// pick returns the task with the values of rows.
+func (t *Task) pick(rows []int) *Task {
 	return &Task{ID: t.ID, X: points.Pick(t.X, rows), Z: points.Entries(t.Z, rows), Noise: points.Entries(t.Noise, rows)}
+}
+
+// parts returns the task in parts of at most n values at points near each other: halves of halves, along the coordinate in
+// which points then lie farthest apart.
+func (t *Task) parts(n int) []*Task {
+	if len(t.Z) <= n {
+		return []*Task{t}
+	}
+	var along int
+	var most float64
+	_, dim := t.X.Dims()
+	for j := range dim {
+		at := each.Below(len(t.Z), func(i int) float64 { return t.X.At(i, j) })
+		if spread := slices.Max(at) - slices.Min(at); spread > most {
+			along, most = j, spread
+		}
+	}
+	rows := each.Below(len(t.Z), func(i int) int { return i })
+	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(t.X.At(a, along), t.X.At(b, along)) })
+	half := len(rows) / 2
+	return append(t.pick(rows[:half]).parts(n), t.pick(rows[half:]).parts(n)...)
 }
 
 // fitBase maximises the sum of the tasks' log marginal likelihoods over the templates and their parameters,

@@ -59,7 +59,7 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 	return c, nil
 }
 
-// concentrate returns what says just what c does of the process on the grid, in as many values as there are grid
+// concentrate returns what says just what a task does of the process on the grid, in as many values as there are grid
 // points, so that a step of EM takes O(g³) instead of O(n³) time. With mean the base process's and
 //
 //	r = z − mean·(1 − B·1) = B·f(Z) + e,   e ~ N(0, R),
@@ -69,35 +69,47 @@ func (g *grid) carryTask(t *Task) (*carried, error) {
 //	y = L⁻¹BᵀR⁻¹r = Lᵀ·f(Z) + ε,   ε ~ N(0, I),
 //
 // which is a constant times it: log is its logarithm. Where G is singular, y has next to no
-// more information than r. It takes O(n³ + n²g) time.
-func (g *grid) concentrate(c *carried) (*carried, error) {
-	n, size, mean := c.len(), g.len(), g.base.Mean
+// more information than r. It takes O(n³ + n²g) time, and of more than p = partRows values O(n·p·(p + g)): e of one
+// part is taken to be independent of that of another then (the partially independent conditional of Quiñonero-Candela and
+// Rasmussen, A Unifying View of Sparse Approximate Gaussian Process Regression, 2005).
+func (g *grid) concentrate(t *Task) (*carried, error) {
+	size, mean := g.len(), g.base.Mean
 	var chol linalg.Cholesky
-	if _, err := chol.FactorizeJitter(c.rest, gaussian.MaxJitter); err != nil {
-		return nil, err
-	}
-	white, r := linalg.NewDense(n, size, nil), make([]float64, n)
-	for i := range n {
-		for a, q := range c.idx[i] {
-			white.Row(i)[q] = c.w[i][a]
-		}
-		r[i] = c.z[i] - mean*(1-stat.Sum(c.w[i]))
-	}
-	chol.SolveLowerTo(white, white)
-	chol.SolveLowerVecTo(r, r)
+	var white linalg.Dense
 	gram, y := linalg.NewSym(size, nil), make([]float64, size)
-	gram.AddTransGram(1, white)
-	gram.Mirror()
-	for i, v := range r {
-		linalg.Axpy(y, v, white.Row(i))
+	var squares, log float64
+	for _, t := range t.parts(partRows) {
+		c, err := g.carryTask(t)
+		if err != nil {
+			return nil, err
+		}
+		if _, err := chol.FactorizeJitter(c.rest, gaussian.MaxJitter); err != nil {
+			return nil, err
+		}
+		white.Resize(c.len(), size)
+		white.Zero()
+		r := make([]float64, c.len())
+		for i := range r {
+			for a, q := range c.idx[i] {
+				white.Row(i)[q] = c.w[i][a]
+			}
+			r[i] = c.z[i] - mean*(1-stat.Sum(c.w[i]))
+		}
+		chol.SolveLowerTo(&white, &white)
+		chol.SolveLowerVecTo(r, r)
+		gram.AddTransGram(1, &white)
+		for i, v := range r {
+			linalg.Axpy(y, v, white.Row(i))
+		}
+		squares, log = squares+linalg.Dot(r, r), log+chol.LogDet()
 	}
-	log := chol.LogDet()
+	gram.Mirror()
 	if _, err := chol.FactorizeJitter(gram, gaussian.MaxJitter); err != nil {
 		return nil, err
 	}
 	chol.SolveLowerVecTo(y, y)
 	out := &carried{located: &located{idx: make([][]int, size), w: make([][]float64, size)}, z: y, rest: g.identity()}
-	out.log = -0.5 * (linalg.Dot(r, r) - linalg.Dot(y, y) + log + float64(n-size)*math.Log(2*math.Pi))
+	out.log = -0.5 * (squares - linalg.Dot(y, y) + log + float64(len(t.Z)-size)*math.Log(2*math.Pi))
 	all := make([]int, size)
 	var upper linalg.Dense
 	upper.CopyTrans(chol.Lower())
@@ -216,6 +228,11 @@ func (e *estep) accumulate(c *carried, f form, s *linalg.Sym, u []float64) {
 // longFrom is the number of a task's points, in those of the grid, beyond which it pays to concentrate them.
 const longFrom = 1
 
+// partRows is the number of values, at most, of which the covariance of what the grid does not say is taken whole: see
+// concentrate. In two to six coordinates halves and quarters of 3,000 values foretell their functions with errors up to 10 and
+// 17 % larger than the whole does, and are as sure (TestPartsForetell -parts-of 3000 -v). Tests change it.
+var partRows = 2000
+
 // chunks bounds the number of parts of a sum over tasks: a fixed number, so that
 // the order of its additions does not depend on the number of cores.
 const chunks = 8
@@ -245,10 +262,11 @@ func EM(
 func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*carried, error) {
 	on := make([]*carried, len(tasks))
 	return on, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		if on[i], err = g.carryTask(&tasks[i]); err == nil && on[i].len() > longFrom*g.len() {
-			on[i], err = g.concentrate(on[i])
+		carry := g.carryTask
+		if len(tasks[i].Z) > longFrom*g.len() {
+			carry = g.concentrate
 		}
-		if err != nil {
+		if on[i], err = carry(&tasks[i]); err != nil {
 			return fmt.Errorf("task %q: %w", tasks[i].ID, err)
 		}
 		return nil

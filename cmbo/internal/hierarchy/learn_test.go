@@ -64,10 +64,13 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 
 // A task that is concentrated says of the grid what it said: the likelihood, the posterior
 // mean, and what it adds to the sums of EM, in either form, whether or not points are of the grid,
-// have noise of their own, or are too few to tell of all grid points.
+// have noise of their own, or are too few to tell of all grid points. In parts it says what it would if what the grid does not
+// say were independent from part to part.
 func TestConcentrate(t *testing.T) {
 	r := rng.Stream(1, t.Name())
-	for _, distinct := range []int{40, 5} {
+	for _, c := range []struct{ distinct, part int }{{40, 40}, {5, 40}, {40, 11}, {5, 11}} {
+		distinct := c.distinct
+		inParts(t, c.part)
 		z := uniform(r, 9, 2)
 		x := linalg.NewDense(40, 2, nil)
 		some := join(z, uniform(r, 40, 2))
@@ -85,7 +88,20 @@ func TestConcentrate(t *testing.T) {
 		for i := range m.Mean {
 			m.Mean[i] += 0.3 * r.NormFloat64()
 		}
-		short, err := g.concentrate(on[0])
+		of := make(map[float64]int)
+		for k, part := range task.parts(c.part) {
+			for _, v := range part.Z {
+				of[v] = k
+			}
+		}
+		for i, v := range task.Z {
+			for j, w := range task.Z[:i] {
+				if of[v] != of[w] {
+					on[0].rest.Set(i, j, 0)
+				}
+			}
+		}
+		short, err := g.concentrate(&task)
 		require.NoError(t, err)
 		require.Equal(t, 9, short.len())
 		for _, f := range []form{primal, dual, precision} {

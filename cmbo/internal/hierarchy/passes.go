@@ -98,9 +98,13 @@ var ErrSumRange = errors.New("beyond the range of exact sums")
 
 // Add adds a task. It fails, changing nothing, if the task's covariance is singular under every
 // jitter, or with ErrSumRange. With n points that touch r points of the grid, m each, it takes O(n³
-// + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of them.
+// + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of them. More than partRows are concentrated.
 func (t *Tally) Add(task *Task) error {
-	c, err := t.of.grid.carryTask(task)
+	carry := t.of.grid.carryTask
+	if len(task.Z) > partRows {
+		carry = t.of.grid.concentrate
+	}
+	c, err := carry(task)
 	if err != nil {
 		return err
 	}

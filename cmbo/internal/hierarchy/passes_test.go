@@ -30,7 +30,7 @@ func tallyOf(t *testing.T, p *Pass, tasks []Task) *Tally {
 }
 
 // TestPassesAreEM: passes give the likelihoods and the moments of EM over all tasks at
-// once, which adds in floating point, on the grid and off it.
+// once, which adds in floating point, on the grid and off it, and of a task in parts.
 func TestPassesAreEM(t *testing.T) {
 	r := rng.Stream(1, "passes")
 	z := uniform(r, 30, 2)
@@ -42,6 +42,8 @@ func TestPassesAreEM(t *testing.T) {
 		tasks[i].Noise = make([]float64, 12)
 		tasks[i].Noise[3] = 0.1
 	}
+	inParts(t, 20)
+	tasks = append(tasks, makeTasks(6, 1, 45, 2, 5, 3)...)
 	n, _ := z.Dims()
 	for _, shrink := range []float64{0, 0.5} {
 		moments, logs, err := EM(context.Background(), fixedBase(2), z, tasks, shrink, 5, 1)
