@@ -9,13 +9,13 @@ import (
 )
 
 // Looks of the methods, the same in all figures.
-var looks = [numMethods]int{randomSearch: 8, plainGP: 2, paperMethod: 3, cmBO: 1}
+var looks = [numMethods]int{randomSearch: 8, noPast: 2, paperMethod: 3, cmBO: 1}
 
 // report writes the outcome as a page of HTML.
 func report(o *options, s *study) string {
 	page := plot.NewPage("Tuning with and without experience")
 	page.Text(
-		fmt.Sprintf("A kernel classifier was tuned on %d new data sets. Random search draws settings blindly. The plain GP, a Gaussian process, learns from the data set at hand alone. cm-BO, here the library's default, starts from what was learned on %d past data sets, and weighs by the results that come in how far the new one is like them; \"paper\" is the method of the paper that the library grew from, in its default variant.",
+		fmt.Sprintf("A kernel classifier was tuned on %d new data sets. Random search draws settings blindly. \"No past\" is the library's default without past data sets: a Gaussian process that learns from the data set at hand alone. cm-BO, here the default with them, starts from what was learned on %d past data sets, and weighs by the results that come in how far the new one is like them; \"paper\" is the method of the paper that the library grew from, in its default variant.",
 			len(s.targets), len(pastRecipes)))
 	page.Pre(fmt.Sprintf("go run ./examples/quickstart -seed %d\n", o.seed))
 
@@ -30,7 +30,7 @@ func report(o *options, s *study) string {
 		fmt.Sprintf("Its accuracy is measured by %d-fold cross-validation, stratified by class; the same folds for all settings of a data set.", numFolds),
 		fmt.Sprintf("Past records: %d random settings of each of %d data sets.", o.recorded, len(pastRecipes)),
 		fmt.Sprintf("Best and worst accuracy, for the normalised regret: over %d random settings of each new data set, which no method sees, and all settings any method tried.", o.pool),
-		"The plain GP starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement, but for some of the plain GP's and of cm-BO's while nothing improves.",
+		"Without a past a run starts with five scattered settings, the paper's method and cm-BO with none: their priors make the first proposal. All then choose the setting with the largest expected improvement, but for some of the default's, with a past and without, while nothing improves.",
 		"New data sets come from other seeds and other parameters than past ones; of the last family there is no past data set at all.",
 		fmt.Sprintf("Everything random follows from the seed %d.", o.seed))
 	return page.String()

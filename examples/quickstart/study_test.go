@@ -34,7 +34,7 @@ func TestRegret(t *testing.T) {
 	if got, want := s.regrets(cmBO).low, []float64{0.25, 0.125, 0.125}; !slices.Equal(got, want) {
 		t.Errorf("lower quartile %v, want %v", got, want)
 	}
-	if got, want := s.percents(plainGP).mean, []float64{70, 82.5, 82.5}; !slices.Equal(got, want) {
+	if got, want := s.percents(noPast).mean, []float64{70, 82.5, 82.5}; !slices.Equal(got, want) {
 		t.Errorf("accuracy %v, want %v", got, want)
 	}
 	if got := (&target{best: 0.7, worst: 0.7}).regret(0.7); got != 0 {
@@ -123,7 +123,7 @@ func TestQuickstart(t *testing.T) {
 	if console != again || html != htmlAgain {
 		t.Error("the number of cores changes the result")
 	}
-	for _, want := range []string{"random search", "plain GP", "cm-BO", "Normalised regret", "FILE"} {
+	for _, want := range []string{"random search", "no past", "cm-BO", "Normalised regret", "FILE"} {
 		if !strings.Contains(console, want) {
 			t.Errorf("%q is not printed", want)
 		}

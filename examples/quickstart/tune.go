@@ -27,7 +27,7 @@ type method int
 
 const (
 	randomSearch method = iota // draws settings blindly
-	plainGP                    // learns from the new data set alone
+	noPast                     // learns from the new data set alone
 	paperMethod                // learns from the past as well, by the paper's method
 	cmBO                       // learns from the past, by what the library does without options
 
@@ -35,7 +35,7 @@ const (
 )
 
 func (m method) String() string {
-	return [...]string{"random search", "plain GP", "paper", "cm-BO"}[m]
+	return [...]string{"random search", "no past", "paper", "cm-BO"}[m]
 }
 
 // A run is one search on one data set: the accuracies of the settings tried, in order.
