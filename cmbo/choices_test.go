@@ -27,8 +27,8 @@ var (
 // learnerFamilies are those of learners.
 var learnerFamilies = []string{"boosting", "network", "machine"}
 
-// learners returns a space of numbers and choices, and functions on it with the largest value 0, or next to it: what a learner of
-// that family makes of such parameters on so many past data sets, and last on another one that is like them.
+// learners returns a space of numbers and choices, and functions on it with the largest value 0, or next to it: what a
+// learner of that family makes of such parameters on so many past data sets, and last on another one that is like them.
 func learners(tb testing.TB, family string, r *rand.Rand, past int) (*cmbo.Space, []func(x []float64) float64) {
 	s, err := cmbo.NewSpace(map[string][]cmbo.Param{
 		"boosting": {cmbo.LogFloat("rate", 1e-4, 1), cmbo.Int("depth", 1, 10), cmbo.Float("share", 0.1, 1),
@@ -103,8 +103,8 @@ func learnerOf(family string, c []float64, choices [][]float64) func(x []float64
 	}
 }
 
-// TestNumbersAndChoices: where parameters are numbers and choices, runs of models with a length for each parameter, or one for
-// numbers and one for choices, end nearer to the best value than those with a length for each coordinate or one for all.
+// TestNumbersAndChoices: where parameters are numbers and choices, runs of models with a length for each parameter, or one
+// for numbers and one for choices, end nearer to the best value than those with a length for each coordinate or one for all.
 func TestNumbersAndChoices(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")

@@ -374,8 +374,9 @@ func TestDesignBesideAPastOfNoise(t *testing.T) {
 	}
 }
 
-// TestDesignBesideEqualValues: where no task has two different values learning reports nothing in common, and a run begins with
-// the initial design of one without a past, on a list too, also from a stored prior. Values in one unit differ between tasks.
+// TestDesignBesideEqualValues: where no task has two different values learning reports nothing in common, and a run begins
+// with the initial design of one without a past, on a list too, also from a stored prior. Values in one unit differ between
+// tasks.
 func TestDesignBesideEqualValues(t *testing.T) {
 	box, list, rows := boxAndList(t)
 	for _, past := range []struct {

@@ -314,8 +314,8 @@ func TestProposalIsToldOnce(t *testing.T) {
 	assert.Equal(t, []string{"predict 5", "predict 2", "predict 3"}, model.calls)
 }
 
-// Failures that have no cause in the space are noise, however few evaluations a task has, and however many parameters the space:
-// unlike values, labels have no offset and scale of their own.
+// Failures that have no cause in the space are noise, however few evaluations a task has, and however many parameters the
+// space: unlike values, labels have no offset and scale of their own.
 func TestFailuresWithoutCause(t *testing.T) {
 	for _, c := range []struct{ tasks, points, times, dim int }{{12, 6, 1, 2}, {4, 1, 4, 20}} {
 		s := unitCube(t, c.dim)

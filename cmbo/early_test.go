@@ -41,8 +41,8 @@ func paraboloid(s float64) func(x []float64) float64 {
 	return func(x []float64) float64 { return 5 - 3*((x[0]-s)*(x[0]-s)+(x[1]-s)*(x[1]-s)) }
 }
 
-// TestLeavesAFailingRegion: failures around the past's best points, of which the past knows nothing, do not fail everywhere: a
-// run finds the disc of a tenth of the square that does not fail, though slopes lead away from it.
+// TestLeavesAFailingRegion: failures around the past's best points, of which the past knows nothing, do not fail everywhere:
+// a run finds the disc of a tenth of the square that does not fail, though slopes lead away from it.
 func TestLeavesAFailingRegion(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts questions of whole runs")

@@ -85,8 +85,8 @@ func elsewhere(tb testing.TB, family string, seed uint64) *pastProblem {
 	return h
 }
 
-// TestBestElsewhere: in a space without a list, where the past leads to points that are merely good, fail or are no better than
-// others, a run whose points by distance are drawn ends nearer to the best value than one whose are the farthest.
+// TestBestElsewhere: in a space without a list, where the past leads to points that are merely good, fail or are no better
+// than others, a run whose points by distance are drawn ends nearer to the best value than one whose are the farthest.
 func TestBestElsewhere(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")

@@ -9,8 +9,8 @@ import (
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
-// TestOutputAlikeBeyondItsLimit: an output that has one value wherever its limit does not hold, as a flag and a time-out have,
-// says nothing of where it holds. A run looks elsewhere, and not where the objective promises most.
+// TestOutputAlikeBeyondItsLimit: an output that has one value wherever its limit does not hold, as a flag and a time-out
+// have, says nothing of where it holds. A run looks elsewhere, and not where the objective promises most.
 func TestOutputAlikeBeyondItsLimit(t *testing.T) {
 	testutil.SkipShort(t, "it counts questions of whole runs")
 	space, err := cmbo.UnitCube(2)

@@ -66,9 +66,9 @@ func (o *draft) judge() judge {
 	return byDistance
 }
 
-// beyond returns how many values an output has at most of which none holds its limits. It also reports whether there is one of
-// which no past task tells and whose values are all the same, as those of a flag and a time-out are: nothing says where it holds
-// its limits, and improvement leads wherever the objective is best.
+// beyond returns how many values an output has at most of which none holds its limits. It also reports whether there is one
+// of which no past task tells and whose values are all the same, as those of a flag and a time-out are: nothing says where it
+// holds its limits, and improvement leads wherever the objective is best.
 func (o *draft) beyond() (values int, alike bool) {
 	for _, r := range o.requirements {
 		if m, ok := r.(*outputModel); ok {
@@ -105,9 +105,9 @@ func distances(dst []float64, x, seen *linalg.Dense) {
 	}
 }
 
-// drawByDistance turns distances into scores, the largest of which is that of each row with a probability in proportion to the
-// square of its distance, as k-means++ draws centres (Arthur and Vassilvitskii, SODA 2007). The farthest rows of a space of
-// many coordinates lie in its corners and on its borders, and have choices that no past task thinks much of.
+// drawByDistance turns distances into scores, the largest of which is that of each row with a probability in proportion to
+// the square of its distance, as k-means++ draws centres (Arthur and Vassilvitskii, SODA 2007). The farthest rows of a space
+// of many coordinates lie in its corners and on its borders, and have choices that no past task thinks much of.
 func drawByDistance(distances []float64, r *rand.Rand) {
 	for i, d := range distances {
 		distances[i] = d * d / r.ExpFloat64()

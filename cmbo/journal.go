@@ -132,8 +132,8 @@ var errFirstLine = fmt.Errorf("%w: a journal without a whole first line", ErrCor
 
 // ResumeJournal begins a run or goes on with it. With an empty r it is [New]: valid counts the first line, which it writes.
 // With a journal that New began it is [RestoreJournal], and fails with [ErrSpace], [ErrOption] or [ErrPriorMismatch] if the
-// space, the options or the prior are not those that the run was begun with. Without [WithInitial] and [WithCandidateCounts] it
-// takes those of the run: their defaults follow from a prior that may have taken another's place, and from the release.
+// space, the options or the prior are not those that the run was begun with. Without [WithInitial] and [WithCandidateCounts]
+// it takes those of the run: their defaults follow from a prior that may have taken another's place, and from the release.
 // Where the first line was interrupted valid is 0, and the line is written with the first event: the caller has to cut the
 // file before. It fails as New and RestoreJournal do.
 func ResumeJournal(r io.Reader, space *Space, opts ...Option) (o *Optimizer, valid int64, err error) {

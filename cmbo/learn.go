@@ -29,9 +29,9 @@ import (
 // [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
 // failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM; if n > I, O(K n² (n + I))
 // once and then O(K I³). Of n > 2,000 that grows as n does: of parts of a task, of up to so many points near each other, what
-// the index points do not say counts as independent. The fit of their shared process takes about 60 times O(n³) a task, without
-// a list of candidates up to twice as many, from at most 200 tasks and 512 observations of each. Except with [Copula] at most 64
-// tasks are replayed, each by up to 20 values of a run.
+// the index points do not say counts as independent. The fit of their shared process takes about 60 times O(n³) a task,
+// without a list of candidates up to twice as many, from at most 200 tasks and 512 observations of each. Except with [Copula]
+// at most 64 tasks are replayed, each by up to 20 values of a run.
 func Learn(ctx context.Context, space *Space, tasks []Task, opts ...LearnOption) (*Prior, error) {
 	return called(ctx, nil, func() (*Prior, error) {
 		l, err := NewLearner(space, opts...)

@@ -292,8 +292,8 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 	}
 }
 
-// TestLearnsFromRunsThatConverged: most values of a long run lie next to its best one, in a hundred-thousandth of their range.
-// The others still say where the next task is good, and nothing is taken for noise.
+// TestLearnsFromRunsThatConverged: most values of a long run lie next to its best one, in a hundred-thousandth of their
+// range. The others still say where the next task is good, and nothing is taken for noise.
 func TestLearnsFromRunsThatConverged(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it is about what is learned")
@@ -322,8 +322,9 @@ func TestLearnsFromRunsThatConverged(t *testing.T) {
 	require.InDelta(t, 0.45, trial.X[1], 0.1)
 }
 
-// TestPastFailuresAreNoValues: points of the past that failed, here and there or in a part of the space, teach where evaluations
-// succeed and nothing of how good points are. As the least value of their task they would be noise, .08 of the variance here.
+// TestPastFailuresAreNoValues: points of the past that failed, here and there or in a part of the space, teach where
+// evaluations succeed and nothing of how good points are. As the least value of their task they would be noise, .08 of the
+// variance here.
 func TestPastFailuresAreNoValues(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it is about where runs end")

@@ -330,9 +330,9 @@ func (l *Learner) Prior(ctx context.Context) (*Prior, error) {
 	})
 }
 
-// Tasks returns the tasks that the learner keeps, in the order of their IDs and as they were added, with the parameters: all of
-// them, or the sample. It returns nil of a nil or zero Learner and of a shard of a later pass. A changed space takes them over
-// by [Space.Adopt], for a new learner.
+// Tasks returns the tasks that the learner keeps, in the order of their IDs and as they were added, with the parameters: all
+// of them, or the sample. It returns nil of a nil or zero Learner and of a shard of a later pass. A changed space takes them
+// over by [Space.Adopt], for a new learner.
 func (l *Learner) Tasks() []Task {
 	if l.made() != nil || l.kept == nil {
 		return nil

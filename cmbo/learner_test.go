@@ -293,8 +293,8 @@ func TestLearnerPassesMatter(t *testing.T) {
 	require.Len(t, drive(t, o, bump([]float64{0.3, 0.6}), 4), 4)
 }
 
-// TestLearnerTasks: a learner, a stored one too, has the tasks that it was given, of which another becomes the same, and of more
-// than it keeps the sample.
+// TestLearnerTasks: a learner, a stored one too, has the tasks that it was given, of which another becomes the same, and of
+// more than it keeps the sample.
 func TestLearnerTasks(t *testing.T) {
 	fewKept(t, 8)
 	cube := unitCube(t, 2)

@@ -55,8 +55,8 @@ func TestDecodePriorTakesWhatLearnTakes(t *testing.T) {
 	}
 }
 
-// TestDecodeTakesNoMoreThanItsBytes: a number of parameters, tasks, names or curves that the bytes behind it do not bear out takes
-// memory in proportion to these bytes, whatever the limits.
+// TestDecodeTakesNoMoreThanItsBytes: a number of parameters, tasks, names or curves that the bytes behind it do not bear out
+// takes memory in proportion to these bytes, whatever the limits.
 func TestDecodeTakesNoMoreThanItsBytes(t *testing.T) {
 	testutil.SkipRace(t, "it measures memory")
 	s := unitCube(t, 1)

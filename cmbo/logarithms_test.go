@@ -21,9 +21,9 @@ var (
 	skewedOther    = flag.String("skewed-costs-other", "no-logarithms", "what it compares the default with: a change of it, or none for no past")
 )
 
-// skewedCosts returns a problem of two to four numbers and a choice, with five past tasks of 25 values, of costs times −1, and the
-// least cost of the target at many random points: waits near capacity, products of powers of distances, exponentials of waves, and
-// tries until one succeeds.
+// skewedCosts returns a problem of two to four numbers and a choice, with five past tasks of 25 values, of costs times −1,
+// and the least cost of the target at many random points: waits near capacity, products of powers of distances, exponentials
+// of waves, and tries until one succeeds.
 func skewedCosts(tb testing.TB, family string, seed uint64) (*pastProblem, float64) {
 	r := rng.Stream(seed, "TestSkewedCosts"+family)
 	dim := 2 + r.IntN(3)
@@ -68,8 +68,8 @@ func skewedCosts(tb testing.TB, family string, seed uint64) (*pastProblem, float
 	return h, least
 }
 
-// TestSkewedCosts: where values of the past have one sign and are skewed, nobody having said so, a run ends nearer to the least cost
-// for seeing their logarithms.
+// TestSkewedCosts: where values of the past have one sign and are skewed, nobody having said so, a run ends nearer to the
+// least cost for seeing their logarithms.
 func TestSkewedCosts(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
@@ -91,9 +91,9 @@ func TestSkewedCosts(t *testing.T) {
 	}
 }
 
-// TestLogarithmsByLikelihood: where the logarithms of the tasks' values are likelier, values of 0 and less are told and predicted
-// all the same, and mirrored values are followed alike; values that are not skewed, of both signs, 0, with curves, or scaled by
-// the caller's choice are seen as they are.
+// TestLogarithmsByLikelihood: where the logarithms of the tasks' values are likelier, values of 0 and less are told and
+// predicted all the same, and mirrored values are followed alike; values that are not skewed, of both signs, 0, with curves,
+// or scaled by the caller's choice are seen as they are.
 func TestLogarithmsByLikelihood(t *testing.T) {
 	testutil.SkipShort(t, "it is about what is learned")
 	h, _ := skewedCosts(t, "tries", 3)

@@ -144,8 +144,8 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 	}
 }
 
-// TestPenaltiesWithoutAPast: a run without a past that is told a penalty in a quarter of the space ends nearer to the best value
-// than random search.
+// TestPenaltiesWithoutAPast: a run without a past that is told a penalty in a quarter of the space ends nearer to the best
+// value than random search.
 func TestPenaltiesWithoutAPast(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")
@@ -218,8 +218,8 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 	}
 }
 
-// TestIntervalsHoldLowValuesTold: where past tasks have rows next to their best ones alone, intervals are as low as values of the
-// run's own that were raised: at their points and, in spaces without a list, at random ones.
+// TestIntervalsHoldLowValuesTold: where past tasks have rows next to their best ones alone, intervals are as low as values of
+// the run's own that were raised: at their points and, in spaces without a list, at random ones.
 func TestIntervalsHoldLowValuesTold(t *testing.T) {
 	testutil.SkipShort(t, "it counts intervals")
 	space := unitCube(t, 3)

@@ -29,7 +29,8 @@ var (
 	nearHindsight = flag.Bool("near-hindsight", false, "whether its runs are judged by the best of their points, though noise hides which that is")
 )
 
-// basins returns functions of one family on the unit cube, each with its largest value at a point of its own near a common one.
+// basins returns functions of one family on the unit cube, each with its largest value at a point of its own near a common
+// one.
 func basins(family string, r *rand.Rand, dim, n int) []func(x []float64) float64 {
 	centre := make([]float64, dim)
 	for j := range centre {
@@ -82,9 +83,9 @@ func basinAt(family string, c []float64) func(x []float64) float64 {
 	}
 }
 
-// TestNearTheBest: in spaces without a list, runs whose candidates come nearer and nearer to the best one, and whose values may
-// be those of a smooth function and next to exact, end nearer to the best value than those with as many candidates and without
-// either.
+// TestNearTheBest: in spaces without a list, runs whose candidates come nearer and nearer to the best one, and whose values
+// may be those of a smooth function and next to exact, end nearer to the best value than those with as many candidates and
+// without either.
 func TestNearTheBest(t *testing.T) {
 	testutil.SkipShort(t, "it compares where runs end")
 	families := []string{"Levy", "Styblinski-Tang", "peak"}

@@ -171,7 +171,8 @@ var viewShares = []float64{1, 0.25}
 // mayBeExact is true but where tests ask what it brings.
 var mayBeExact = true
 
-// exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each other.
+// exact reports whether models without a past look for noise that is next to none: where points may come ever nearer to each
+// other.
 func exact(s *Space) bool { return mayBeExact && !s.Finite() }
 
 // coordinates says which lengths of models are one.
@@ -211,8 +212,8 @@ func (c *runConfig) model(space *Space, list, bound bool) (Surrogate, error) {
 // raisePenalties is what tests change to ask what it brings.
 var raisePenalties = scaling.RaisePenalties
 
-// scale brings oriented values to the scale of the model. That of a prior tells penalties by itself; without one they would set
-// the scale. Values far below the others may be the ones that hold a limit.
+// scale brings oriented values to the scale of the model. That of a prior tells penalties by itself; without one they would
+// set the scale. Values far below the others may be the ones that hold a limit.
 func (c *runConfig) scale(y []float64) scaling.Values {
 	if c.prior == nil && c.surrogate == nil && c.y == ZScore && !c.limited() {
 		y = raisePenalties(y)
@@ -463,7 +464,8 @@ func (o *Optimizer) Weights(ctx context.Context) ([]float64, error) {
 
 // Task returns the run so far as a [Task] for a later [Learn]: observations and failed trials with their outputs, the curves
 // that were reported, and the descriptors of [WithContext]. Of trials that were stopped it has the estimates of their ends,
-// each with its variance, where there are any. It fails with [ErrTask] if there are none of these, and if id is empty or not UTF-8.
+// each with its variance, where there are any. It fails with [ErrTask] if there are none of these, and if id is empty or not
+// UTF-8.
 func (o *Optimizer) Task(id string) (Task, error) {
 	o.mu.Lock()
 	defer o.mu.Unlock()

@@ -222,8 +222,8 @@ func WithParallelism(n int) SharedOption {
 // WithKernel sets the kernel of the process that all tasks share, or, given to New, of a run without a prior. Its
 // hyperparameters are a template: they are fitted, to all tasks together or to the run. The default for tasks is a
 // scaled Matérn-3/2 with a lengthscale per coordinate, or -5/2 where that is likelier and there is no list of
-// candidates; for a run it has one lengthscale for numbers and one for choices or one for each parameter, as the evidence has it
-// at each fit, and without a list of candidates, where little noise is found, may be Matérn-5/2.
+// candidates; for a run it has one lengthscale for numbers and one for choices or one for each parameter, as the evidence has
+// it at each fit, and without a list of candidates, where little noise is found, may be Matérn-5/2.
 func WithKernel(k kernel.Kernel) SharedOption {
 	o := shared(optKernel, gp.Setting(func(c *sharedConfig) { c.kernel = k }, k != nil, "a nil kernel"))
 	o.restore = true

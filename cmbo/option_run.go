@@ -76,8 +76,8 @@ func WithInitial(n int) Option {
 // another and goes on with its steps. If the checkpoint is lost, the evaluation may start anew, from the first step,
 // as its reports show: what was lost is then no part of its cost ([AsCost]).
 //
-// A law of all curves says what a value on the way tells of the end. Leave it out where the best settings learn slowest: their
-// curves lie below those of worse ones, trials at them are stopped, and the run may never come to see one end.
+// A law of all curves says what a value on the way tells of the end. Leave it out where the best settings learn slowest:
+// their curves lie below those of worse ones, trials at them are stopped, and the run may never come to see one end.
 func WithCheckpoints() Option {
 	return option{id: "WithCheckpoints", run: func(c *runConfig) error { c.checkpoints = true; return nil }}
 }

@@ -42,9 +42,9 @@ func (v Outputs) applyObservation(e *runlog.Event) error {
 // point is chosen by its distance from all others, and all are while these are one value of which no past task tells. So an
 // error code is best told as a flag, 0 or 1: codes look as if they led somewhere.
 //
-// Names have up to 200 bytes, no control characters and no space at an end, and differ from each other, and from others of past
-// tasks, by more than case, spaces and the signs _-.
-// [Optimizer.Transfer] and [Check] report limits that do not fit the values of past tasks.
+// Names have up to 200 bytes, no control characters and no space at an end, and differ from each other, and from others of
+// past tasks, by more than case, spaces and the signs _-. [Optimizer.Transfer] and [Check] report limits that do not fit the
+// values of past tasks.
 func WithOutput(name string, opts ...OutputOption) Option {
 	return option{id: optOutput, run: func(c *runConfig) error {
 		if err := space.CheckName("output", name); err != nil {

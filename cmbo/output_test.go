@@ -308,7 +308,8 @@ func TestConstraintAgainstBruteForce(t *testing.T) {
 	}
 }
 
-// An output's own values are told by logarithms in a unit far below their least, or where a limit lies below that in their least.
+// An output's own values are told by logarithms in a unit far below their least, or where a limit lies below that in their
+// least.
 func TestOwnWarp(t *testing.T) {
 	skewed := []float64{1000, 1, 10, 100}
 	for _, c := range []struct {

@@ -136,7 +136,8 @@ func (h *pastProblem) beside(tb testing.TB, other string, seed uint64, budget in
 	return regrets
 }
 
-// hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with noise.
+// hillsOf returns the problem of that number: in two to five dimensions, with three or eight past tasks, every third with
+// noise.
 func hillsOf(tb testing.TB, family string, seed uint64) pastProblem {
 	r := rng.Stream(seed, "TestOwnLengthsOfRuns"+family)
 	dim, past := 2+int(seed%4), []int{3, 8}[seed/4%2]
@@ -167,8 +168,8 @@ func problemIn(tb testing.TB, r *rand.Rand, s *cmbo.Space, fs []func(x []float64
 	return h
 }
 
-// regret returns how far the best point of a run, of those whose load is at most 0, is from the largest value, 0; where values
-// have noise, how far the point is that the run recommends, unless in hindsight. After each evaluation it calls after.
+// regret returns how far the best point of a run, of those whose load is at most 0, is from the largest value, 0; where
+// values have noise, how far the point is that the run recommends, unless in hindsight. After each evaluation it calls after.
 func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(n int, o *cmbo.Optimizer), opts ...cmbo.Option) float64 {
 	o, best, e := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), rng.Stream(seed, "noise")
 	ofLoad := rng.Stream(seed, "noise of load")
@@ -239,8 +240,8 @@ func tasksOfFunctions(
 	return tasks
 }
 
-// compared returns the decimal logarithms of where the first of two runs on each problem of families ends, over where the second
-// does, both at floor or more, and logs the ratios by family, with a label before.
+// compared returns the decimal logarithms of where the first of two runs on each problem of families ends, over where the
+// second does, both at floor or more, and logs the ratios by family, with a label before.
 func compared(
 	t *testing.T, label string, families []string, problems int, floor float64, regrets func(family string, seed uint64) [2]float64,
 ) (all []float64) {
@@ -342,8 +343,8 @@ func ratioOf(logs []float64) string {
 	return fmt.Sprintf("%.2f [%.2f, %.2f]", math.Pow(10, mean), math.Pow(10, mean-by), math.Pow(10, mean+by))
 }
 
-// onAList returns the problem of functions on a list of so many points, of which each task but the last, the target, has count
-// with noise of .01, and the target's largest value there.
+// onAList returns the problem of functions on a list of so many points, of which each task but the last, the target, has
+// count with noise of .01, and the target's largest value there.
 func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, points, count int) (h pastProblem, top float64) {
 	numbers := unitCube(tb, dim)
 	rows, err := numbers.Sample(points, r.Uint64())

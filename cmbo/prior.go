@@ -90,9 +90,9 @@ type LearnReport struct {
 	// Smooth reports whether the tasks are learned from as smooth functions, by a Matérn-5/2 kernel and not by Matérn-3/2. In
 	// a space without a list of candidates, and without [WithKernel], it is the likelier one.
 	Smooth bool
-	// Logarithms reports whether models see logarithms without [WithPositiveValues]: with [ZScore], where values are all above
-	// 0, or all below, without curves, and logarithms have the larger log-likelihood of normal distributions, one a task, by
-	// more than .6 nats a value, and no tail towards good ones.
+	// Logarithms reports whether models see logarithms without [WithPositiveValues]: with [ZScore], where values are all
+	// above 0, or all below, without curves, and logarithms have the larger log-likelihood of normal distributions, one a
+	// task, by more than .6 nats a value, and no tail towards good ones.
 	Logarithms bool
 
 	alone bool // of one task
@@ -191,8 +191,8 @@ func otherParams(kind error, learned, is *Space, advice string) error {
 
 // Tasks returns the tasks that the prior keeps: their points, with the parameters, and outputs to rounding, and their values
 // as they were told. Tasks of failures alone come last, without their descriptors ([Task.Context]), of which a prior makes no
-// use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds a task without that, and has
-// them as they were added.
+// use. Tasks hold no options: a Learn of them needs [WithMinimize] and others again. A [Learner] adds a task without that,
+// and has them as they were added.
 func (p *Prior) Tasks() []Task {
 	if p.made() != nil {
 		return nil

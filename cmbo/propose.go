@@ -248,7 +248,8 @@ var climbs, limitedClimbs, limitedNear = 8, 14, 2
 // scored fits the model and scores the candidates of a trial. It returns how they were scored, with what the model wants
 // back of the proposal. Expected improvements differ by orders of magnitude near the best point, where those drawn in a
 // parameter space are few: points near the best candidate are drawn and scored, too, half as many as local ones in all, and
-// 7/4 times as many with a limit and no past. A point of a parameter space that is given, nil for none, is one more candidate.
+// 7/4 times as many with a limit and no past. A point of a parameter space that is given, nil for none, is one more
+// candidate.
 func (o *draft) scored(ctx context.Context, id int, given []float64) (c proposable, s *Step, how scored, err error) {
 	if c, err = o.candidates(id, given); err != nil {
 		return c, nil, how, err

@@ -137,8 +137,8 @@ func (o *draft) encodedOf(values [][]int) *linalg.Dense {
 const surely = 0.9      // how likely noisy outputs have to hold their limits at the point recommended
 const exactNoise = 1e-5 // noise variance, in scaled units, up to which an output is not noisy
 
-// surelyHolding returns those of points, by their observations, that hold the limits of noisy outputs without the noise as surely
-// as that, else the likeliest: of many next to a limit the best are those whose errors are luckiest.
+// surelyHolding returns those of points, by their observations, that hold the limits of noisy outputs without the noise as
+// surely as that, else the likeliest: of many next to a limit the best are those whose errors are luckiest.
 func (o *draft) surelyHolding(ctx context.Context, values [][]int) ([][]int, error) {
 	if len(values) == 0 {
 		return nil, nil

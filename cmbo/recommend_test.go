@@ -491,9 +491,9 @@ func TestRecommendOfDistantValues(t *testing.T) {
 	require.Equal(t, []float64{1}, r.X)
 }
 
-// Points count that hold the limits of noisy outputs without the noise, with a probability of .9 together, else the likeliest:
-// by the product of the tails of what the models believe, in the outputs' units. Of exact outputs, and of few values of the
-// run's own, all points count that hold the limits as they were measured.
+// Points count that hold the limits of noisy outputs without the noise, with a probability of .9 together, else the
+// likeliest: by the product of the tails of what the models believe, in the outputs' units. Of exact outputs, and of few
+// values of the run's own, all points count that hold the limits as they were measured.
 func TestSurelyHolding(t *testing.T) {
 	space := unitCube(t, 1)
 	const atMost, atLeast = 1.5, 0.6
@@ -573,8 +573,8 @@ func (s splitting) Predict(_ context.Context, mean, sd []float64, x *linalg.Dens
 	return nil
 }
 
-// TestWhichOutputsAreNoisy: an output is held without its noise that has more than next to none, which takes five values of the
-// run's own to show, and none where past tasks do.
+// TestWhichOutputsAreNoisy: an output is held without its noise that has more than next to none, which takes five values of
+// the run's own to show, and none where past tasks do.
 func TestWhichOutputsAreNoisy(t *testing.T) {
 	space := unitCube(t, 1)
 	for _, c := range []struct {

@@ -28,8 +28,8 @@ var (
 // stoppedSteps is the number of steps of a whole evaluation, the last of which shows the end.
 const stoppedSteps = 10
 
-// learningCurve makes up a curve that comes from two spreads below its end: curves of good ends late, so that they cross others
-// ("slow"), or early ("fast"), or all alike.
+// learningCurve makes up a curve that comes from two spreads below its end: curves of good ends late, so that they cross
+// others ("slow"), or early ("fast"), or all alike.
 func learningCurve(r *rand.Rand, kind string, end, spread float64) (c cmbo.Curve) {
 	slow := map[string]float64{"slow": math.Exp(*stoppedSharp * end / spread), "alike": 0.5, "fast": 1 - math.Exp(*stoppedSharp*end/spread)}[kind]
 	power := 3 * math.Exp(slow*math.Log(0.1)+0.2*r.NormFloat64())
@@ -41,8 +41,8 @@ func learningCurve(r *rand.Rand, kind string, end, spread float64) (c cmbo.Curve
 	return c
 }
 
-// withCurves gives the rows of the past tasks curves of a kind, and returns the deviation of their values, in which curves are
-// measured.
+// withCurves gives the rows of the past tasks curves of a kind, and returns the deviation of their values, in which curves
+// are measured.
 func (h *pastProblem) withCurves(kind string) (spread float64) {
 	var all []float64
 	for _, t := range h.tasks {
@@ -59,7 +59,8 @@ func (h *pastProblem) withCurves(kind string) (spread float64) {
 	return spread
 }
 
-// spend returns the regret of the best end that a run has come to after so many steps of evaluations, which it stops if advised.
+// spend returns the regret of the best end that a run has come to after so many steps of evaluations, which it stops if
+// advised.
 func (h *pastProblem) spend(tb testing.TB, kind string, spread float64, seed uint64, steps int, reports bool, opts ...cmbo.Option) float64 {
 	o, best, shown := newOptimizer(tb, h.space, append(opts, cmbo.WithSeed(seed))...), math.Inf(-1), make(map[int]int)
 	for steps > 0 {
@@ -86,8 +87,8 @@ func (h *pastProblem) spend(tb testing.TB, kind string, spread float64, seed uin
 	return -best
 }
 
-// TestRunsOfStoppedTrials: on functions that a model foresees well, where there is little to gain, runs that stop trials as they
-// are advised end within a factor of those that bring every evaluation to its end, at the same number of steps.
+// TestRunsOfStoppedTrials: on functions that a model foresees well, where there is little to gain, runs that stop trials as
+// they are advised end within a factor of those that bring every evaluation to its end, at the same number of steps.
 func TestRunsOfStoppedTrials(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares where runs end")

@@ -93,11 +93,11 @@ const (
 	TransferHelps
 	// TransferUnclear: more than 25 % and less than 90 %, or less although the past was of use. It was of use if the
 	// population ranks the evaluated points as their values do. It also was if it so ranks their better half, or all of them
-	// upside down, or if past evaluations failed and fewer of the run's did than of random points would, by the deviation that
-	// chance gives their number; and the run came to good values sooner than chance: the sum of its regrets up to each value is
-	// less than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated point, and
-	// failed, if past ones did, with the probability that the model of success gives it. A past that looks like noise neither
-	// misleads nor is upside down.
+	// upside down, or if past evaluations failed and fewer of the run's did than of random points would, by the deviation
+	// that chance gives their number; and the run came to good values sooner than chance: the sum of its regrets up to each
+	// value is less than 1/1.3 of that of points drawn at random, if each of these had the value of the nearest evaluated
+	// point, and failed, if past ones did, with the probability that the model of success gives it. A past that looks like
+	// noise neither misleads nor is upside down.
 	TransferUnclear
 	// TransferMisleads: at most 25 %, and the past was of no such use. The new task is like no past
 	// task, or the mass is divided between that and a reversed past.
@@ -337,8 +337,8 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 	return t, nil
 }
 
-// fewer reports whether fewer of n evaluations failed, by the deviation that chance gives their number, than of random points of
-// which so large a share fails.
+// fewer reports whether fewer of n evaluations failed, by the deviation that chance gives their number, than of random points
+// of which so large a share fails.
 func fewer(failed, n int, failing float64) bool {
 	expected := float64(n) * failing
 	return expected-float64(failed) > math.Sqrt(expected*(1-failing))
@@ -414,10 +414,10 @@ func (t Transfer) verdict(y []float64) Verdict {
 	return TransferUnclear
 }
 
-// regrets returns what the best of the values y, told one after the other at the rows of x, lacked to the best of all after each
-// evaluation, failures before each value among them, summed up, and what it is expected to be of as many points drawn at random
-// from a space, if each has the value of the nearest row, of the first of those as near, with its probability of success: always
-// if that is nil. What failed has the lowest value.
+// regrets returns what the best of the values y, told one after the other at the rows of x, lacked to the best of all after
+// each evaluation, failures before each value among them, summed up, and what it is expected to be of as many points drawn at
+// random from a space, if each has the value of the nearest row, of the first of those as near, with its probability of
+// success: always if that is nil. What failed has the lowest value.
 func regrets(x *linalg.Dense, y []float64, failed []int, space *linalg.Dense, succeeds []float64) (regret, random float64) {
 	share := make([]float64, len(y)) // of the space, that each row is nearest to
 	var below float64                // share of the space up to a value: its n-th power is that of n draws

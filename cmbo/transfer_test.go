@@ -353,8 +353,8 @@ func TestCalibrationInWords(t *testing.T) {
 }
 
 // A run whose values are in other units than the past's, of which another offset, by three of its
-// ranges and more, or another scale tells, is told so, and the past does not mislead it; one in the past's units, whose values may
-// differ by less, is not.
+// ranges and more, or another scale tells, is told so, and the past does not mislead it; one in the past's units, whose
+// values may differ by less, is not.
 func TestTransferInOtherUnits(t *testing.T) {
 	testutil.SkipRace(t, "one goroutine asks")
 	space, _ := grid(t, 9)

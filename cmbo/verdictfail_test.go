@@ -18,10 +18,10 @@ var (
 	besideBudget   = flag.Int("beside-failures-budget", 15, "evaluations of each of its runs")
 )
 
-// besideFailuresOf returns a problem of two or three numbers whose evaluations fail outside a ball, and a past of which seven or
-// fewer of 25 evaluations of each task are left. Values are of one shape, or of shapes that have little or nothing in common, or
-// turned over; the target's ball lies elsewhere, or its best values where the past fails; or few evaluations fail, and
-// the past has another best. Values lie between -1 and 0.
+// besideFailuresOf returns a problem of two or three numbers whose evaluations fail outside a ball, and a past of which seven
+// or fewer of 25 evaluations of each task are left. Values are of one shape, or of shapes that have little or nothing in
+// common, or turned over; the target's ball lies elsewhere, or its best values where the past fails; or few evaluations fail,
+// and the past has another best. Values lie between -1 and 0.
 func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 	r := rng.Stream(seed, "TestVerdictBesideFailures"+family)
 	dim := 2 + r.IntN(2)
@@ -144,9 +144,9 @@ func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 	return h
 }
 
-// TestVerdictBesideFailures: where most evaluations fail, past ones too, the values that are left say little, and no past task
-// may seem to be like the new one. That the past misleads is said where it does nevertheless: of three such runs no more than
-// one is [clearly] better than one without a past, as chance has it where the past brings as much as it costs.
+// TestVerdictBesideFailures: where most evaluations fail, past ones too, the values that are left say little, and no past
+// task may seem to be like the new one. That the past misleads is said where it does nevertheless: of three such runs no more
+// than one is [clearly] better than one without a past, as chance has it where the past brings as much as it costs.
 func TestVerdictBesideFailures(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it compares areas")

@@ -23,9 +23,9 @@ var (
 	withinBudget   = flag.Int("within-budget", 25, "evaluations of each of its runs at most")
 )
 
-// withinOf returns the space, objective and output of a problem of two to four numbers. The output is at most 0 in a ball of an
-// eighth of the space or a little less. It grows with the distance from it, or is a count of whole tenths, skewed, skewed from a
-// steep border on, or a code of four, by region or without order.
+// withinOf returns the space, objective and output of a problem of two to four numbers. The output is at most 0 in a ball of
+// an eighth of the space or a little less. It grows with the distance from it, or is a count of whole tenths, skewed, skewed
+// from a steep border on, or a code of four, by region or without order.
 func withinOf(tb testing.TB, family string, seed uint64) (s *cmbo.Space, objective, output func(x []float64) float64) {
 	r := rng.Stream(seed, "TestFirstWithinALimit"+family)
 	dim := 2 + int(seed%3)
@@ -61,9 +61,9 @@ func withinOf(tb testing.TB, family string, seed uint64) (s *cmbo.Space, objecti
 	return s, func(x []float64) float64 { return -distance(x, top) }, output
 }
 
-// TestFirstWithinALimit: points that hold a limit of 0 are found soon where the output has been positive, though its logarithms
-// are nearer to a normal distribution and 0 lies far below them; and where it says nothing of where that is, nearly as soon as
-// at random. An output of which no past task tells is counted alike with a past and without.
+// TestFirstWithinALimit: points that hold a limit of 0 are found soon where the output has been positive, though its
+// logarithms are nearer to a normal distribution and 0 lies far below them; and where it says nothing of where that is,
+// nearly as soon as at random. An output of which no past task tells is counted alike with a past and without.
 func TestFirstWithinALimit(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts questions of whole runs")
@@ -91,7 +91,8 @@ func TestFirstWithinALimit(t *testing.T) {
 	}
 }
 
-// priorLike is learned, with a change of the default, from three past tasks that are like the objective, of twenty random rows each.
+// priorLike is learned, with a change of the default, from three past tasks that are like the objective, of twenty random
+// rows each.
 func priorLike(t *testing.T, space *cmbo.Space, objective func(x []float64) float64, seed uint64, other string) *cmbo.Prior {
 	next := 0.0
 	tasks := tasksOfFunctions(t, space, rng.Stream(seed, "past"), 3, 20, func() func(x []float64) float64 {
@@ -117,8 +118,8 @@ func firstWithin(
 	return *withinBudget, false
 }
 
-// TestFirstSuccess: where evaluations fail beyond the limit, of which no past tells, a run without values finds a point that does
-// not fail about as soon as random search, without a past and a little later with one, without a list and on one of 500.
+// TestFirstSuccess: where evaluations fail beyond the limit, of which no past tells, a run without values finds a point that
+// does not fail about as soon as random search, without a past and a little later with one, without a list and on one of 500.
 func TestFirstSuccess(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts questions of whole runs")
@@ -179,8 +180,8 @@ func TestHedgeOfFailuresAlone(t *testing.T) {
 	}
 }
 
-// TestHedgeBeyondALimit: from ten values of an output on of which none holds its limit every second point is chosen by distance,
-// and by nothing else, until one does.
+// TestHedgeBeyondALimit: from ten values of an output on of which none holds its limit every second point is chosen by
+// distance, and by nothing else, until one does.
 func TestHedgeBeyondALimit(t *testing.T) {
 	space := unitCube(t, 2)
 	o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithOutput("code", cmbo.AtMost(0)))
@@ -198,8 +199,8 @@ func TestHedgeBeyondALimit(t *testing.T) {
 	}
 }
 
-// TestHedgeBeyondTwoLimits: the output with most values counts of those that hold no limit, and one that is the same everywhere
-// has all points chosen by distance whatever others are.
+// TestHedgeBeyondTwoLimits: the output with most values counts of those that hold no limit, and one that is the same
+// everywhere has all points chosen by distance whatever others are.
 func TestHedgeBeyondTwoLimits(t *testing.T) {
 	space := unitCube(t, 2)
 	for flag, last := range map[bool]string{false: byModel, true: byDistance} {

@@ -214,8 +214,8 @@ func TestNoVerdictOnEqualValues(t *testing.T) {
 	require.NotEqual(t, TransferTooEarly, got.Verdict)
 }
 
-// TestFewerFailures: ten failures that are expected among a hundred have a deviation of 3, one among ten of .95, ten among twenty
-// of 2.2.
+// TestFewerFailures: ten failures that are expected among a hundred have a deviation of 3, one among ten of .95, ten among
+// twenty of 2.2.
 func TestFewerFailures(t *testing.T) {
 	for _, c := range []struct {
 		failed, n int

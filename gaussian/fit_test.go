@@ -110,8 +110,9 @@ func TestFitterFindsMaximum(t *testing.T) {
 	}
 }
 
-// TestFitterTied: parameters that share a value are searched as one, with one prior and one share in the evidence: lengths that
-// are all one find what the isotropic kernel does, and those of a coordinate that stands twice what its own does, times √2.
+// TestFitterTied: parameters that share a value are searched as one, with one prior and one share in the evidence: lengths
+// that are all one find what the isotropic kernel does, and those of a coordinate that stands twice what its own does, times
+// √2.
 func TestFitterTied(t *testing.T) {
 	x, y := fitData(t, 30, 3)
 	fit := func(k kernel.Kernel, x *linalg.Dense, o FitOptions) FitResult {

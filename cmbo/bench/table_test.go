@@ -157,7 +157,8 @@ func TestPredictCoverage(t *testing.T) {
 		"tst_svm": 0.8, "openml_rf": 0.8, "openml_adaboost": 0.8, "yahpo_lcbench": 0.8, "yahpo_rpart": 0.8, "ecml_adaboost": 0.8,
 		"gauntlet/nodejs": 0.8, "gauntlet/x264-size": 0.8, "gauntlet/aryl-amination": 0.8, "gauntlet/deeparch": 0.8,
 		"gpu_kernels/gpu-dedisp": 0.8, "gauntlet/imagemagick": 0.8,
-		// These were not, but for the last one: a third of its values lie hundreds of times as far below the best as the others.
+		// These were not, but for the last one: a third of its values lie hundreds of times as far below the best as the
+		// others.
 		"gpu_kernels/gpu-gemm-old": 0.8, "gauntlet/taskset": 0.8, "dmfbs_d": 0.8, "gauntlet/storm": 0.8,
 	} {
 		of := cmp.Or(*divisions, few[name])

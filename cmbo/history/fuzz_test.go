@@ -184,7 +184,8 @@ func FuzzHPOB(f *testing.F) {
 	}
 	f.Add([]byte(`{"s": {"t": {"X": [[0.5], [1]], "Y": [[1, null], [2, 1e160]], "outputs": ["v", "w"]}}}`), "s")
 	f.Fuzz(func(t *testing.T, text []byte, space string) {
-		// But for packed texts, marks and Python's numbers the spaces of a file can be listed if package json takes it for an object.
+		// But for packed texts, marks and Python's numbers the spaces of a file can be listed if package json takes it for an
+		// object.
 		_, err := history.HPOB{}.Names(bytes.NewReader(text))
 		object := json.Valid(text) && bytes.HasPrefix(bytes.TrimLeft(text, " \t\r\n"), []byte("{"))
 		other := bytes.HasPrefix(text, []byte{0x1f, 0x8b}) || bytes.HasPrefix(text, []byte("\ufeff")) ||

@@ -121,7 +121,8 @@ func trialJSON(replace ...string) string {
 "status": {"conditions": [{"type": "Succeeded", "status": "True"}], "observation": {"metrics": [{"name": "loss", "min": "1", "max": "3", "latest": "2"}]}}}`)
 }
 
-// A trial's task is named by its owner, else by Katib's own label, else by the old one; of two metrics of a name the last counts.
+// A trial's task is named by its owner, else by Katib's own label, else by the old one; of two metrics of a name the last
+// counts.
 func TestKatibNames(t *testing.T) {
 	s := spaceOf(t, cmbo.Float("x", 0, 1))
 	const owner = `"ownerReferences": [{"kind": "Experiment", "name": "e"}]`

@@ -165,7 +165,8 @@ func TestNearManyChoices(t *testing.T) {
 	}
 }
 
-// TestNearByLittle: steps of 0.02 and less move numbers that may move so little, and what else there is only where there are none.
+// TestNearByLittle: steps of 0.02 and less move numbers that may move so little, and what else there is only where there are
+// none.
 func TestNearByLittle(t *testing.T) {
 	s, err := New(LogFloat("rate", 1e-4, 1), Int("fine", 0, 1000), Int("coarse", 0, 40), Categorical("kind", "a", "b", "c"), Bool("on"))
 	require.NoError(t, err)

@@ -98,7 +98,8 @@ Left out: TAF-R, which has less than half of the runs of two with EI.
 	}
 }
 
-// TestPrograms: runs that another program made are kept, with a warning, and the report and the ratios say whose runs they are.
+// TestPrograms: runs that another program made are kept, with a warning, and the report and the ratios say whose runs they
+// are.
 func TestPrograms(t *testing.T) {
 	data, dir := writeTable(t), t.TempDir()
 	runs := filepath.Join(dir, "runs.jsonl")

@@ -25,7 +25,8 @@ type Table interface {
 	// Scale multiplies every entry of x by alpha.
 	Scale(x []float64, alpha float64)
 
-	// Magnitude returns the largest |x_i|, 0 without entries, and a number that is not finite, NaN or +Inf, if an entry is not.
+	// Magnitude returns the largest |x_i|, 0 without entries, and a number that is not finite, NaN or +Inf, if an entry is
+	// not.
 	Magnitude(x []float64) float64
 
 	// Transpose sets the cols×rows matrix dst to the transpose of the rows×cols matrix a, both
@@ -56,8 +57,8 @@ type Table interface {
 	Chol(n int, shift float64, a []float64, lda int, l []float64, ldl int) (pivot int, value float64)
 
 	// InvertRows computes rows i to i+[InverseStep] of L⁻ᵀ for an n×n lower triangular L, of which it reads only the lower
-	// triangle: row r solves L·x = e_r. They go to u, of n·(n + InverseStep) numbers, in a form that is known to InverseRows. i
-	// is a multiple of InverseStep. What is zero for the shape of U alone may be left out of sums, here and there.
+	// triangle: row r solves L·x = e_r. They go to u, of n·(n + InverseStep) numbers, in a form that is known to InverseRows.
+	// i is a multiple of InverseStep. What is zero for the shape of U alone may be left out of sums, here and there.
 	InvertRows(n, i int, u, l []float64, ldl int)
 
 	// InverseRows sets rows i to i+InverseStep of the lower triangle of the n×n matrix C to those of U·Uᵀ, once InvertRows

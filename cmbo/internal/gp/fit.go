@@ -55,8 +55,8 @@ func AtCentre(p gaussian.Priors, shape func(lengths ...float64) kernel.Stationar
 	return kernel.Scale(math.Exp(p.Variance.Mean), shape(lengths...))
 }
 
-// The parameters of a kernel from outside are of unknown kind: they are searched around the template's, at most ForeignRange from
-// them, in units of their logarithms.
+// The parameters of a kernel from outside are of unknown kind: they are searched around the template's, at most ForeignRange
+// from them, in units of their logarithms.
 const (
 	foreignSD    = 1.5
 	ForeignRange = 7
@@ -140,8 +140,8 @@ const (
 	refitRows   = 200
 )
 
-// RefitExact is refitAlways where values may be next to exact: a run comes nearer to its best point at each question, and what
-// is left is told by its latest values. Chosen on families of problems: see EVIDENCE.md.
+// RefitExact is refitAlways where values may be next to exact: a run comes nearer to its best point at each question, and
+// what is left is told by its latest values. Chosen on families of problems: see EVIDENCE.md.
 const RefitExact = 40
 
 // RefitCount returns the number of the first observations whose fit serves n.
@@ -172,8 +172,8 @@ type Fits struct {
 	Shares []float64
 	Noise  float64 // given noise variance, NaN to search it
 	// Exact has the forms fitted by priors of values that are next to exact, too, where all variances are to be searched and
-	// little noise is found, and so the one of Smooth, unless it is nil, that stands where the one that serves stands in Forms;
-	// what has most evidence serves.
+	// little noise is found, and so the one of Smooth, unless it is nil, that stands where the one that serves stands in
+	// Forms; what has most evidence serves.
 	Exact  bool
 	Smooth []Form
 	Seed   uint64

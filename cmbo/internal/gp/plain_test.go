@@ -33,8 +33,9 @@ func TestCheckFitted(t *testing.T) {
 	}
 }
 
-// TestForms: numbers have one length, or one each. Beside choices they have one, and these another, or each parameter has one,
-// however many coordinates it has. Parameters of kernels with one length, and with one for each coordinate, are read anyway.
+// TestForms: numbers have one length, or one each. Beside choices they have one, and these another, or each parameter has
+// one, however many coordinates it has. Parameters of kernels with one length, and with one for each coordinate, are read
+// anyway.
 func TestForms(t *testing.T) {
 	number, two, three, onOff := space.Float("x", 0, 1), space.Int("n", 1, 9), space.Categorical("c", "a", "b", "c"), space.Bool("b")
 	for name, c := range map[string]struct {

@@ -62,7 +62,8 @@ func reshaped(k kernel.Kernel, shape func(lengths ...float64) kernel.Stationary)
 
 // Ablate makes the named changes: one of Ablations each, or a field that holds a number, or several, and what it is to
 // hold, as in Shrink=0.2, Besides=0.1:1 and Hedge.Ties=3. It fails at a name that there is none of, with those that
-// there are, at a number that is negative or infinite, a count below 1 or a share above 1, and at bounds of a logarithm that are none.
+// there are, at a number that is negative or infinite, a count below 1 or a share above 1, and at bounds of a logarithm that
+// are none.
 func (s *Settings) Ablate(names ...string) error {
 	for _, name := range names {
 		if field, value, ok := strings.Cut(name, "="); ok {

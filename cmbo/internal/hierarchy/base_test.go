@@ -210,8 +210,8 @@ func TestBaseNoiseGiven(t *testing.T) {
 	}
 }
 
-// Under a blind process a value is next to nothing but noise, or a function whose lengths are the least in all coordinates; the
-// rest is as the template has it.
+// Under a blind process a value is next to nothing but noise, or a function whose lengths are the least in all coordinates;
+// the rest is as the template has it.
 func TestBlind(t *testing.T) {
 	s := DefaultSettings(3)
 	template := s.Kernels[0].AppendParams(nil)

@@ -229,8 +229,8 @@ func (e *estep) accumulate(c *carried, f form, s *linalg.Sym, u []float64) {
 const longFrom = 1
 
 // partRows is the number of values, at most, of which the covariance of what the grid does not say is taken whole: see
-// concentrate. In two to six coordinates halves and quarters of 3,000 values foretell their functions with errors up to 10 and
-// 17 % larger than the whole does, and are as sure (TestPartsForetell -parts-of 3000 -v). Tests change it.
+// concentrate. In two to six coordinates halves and quarters of 3,000 values foretell their functions with errors up to 10
+// and 17 % larger than the whole does, and are as sure (TestPartsForetell -parts-of 3000 -v). Tests change it.
 var partRows = 2000
 
 // chunks bounds the number of parts of a sum over tasks: a fixed number, so that

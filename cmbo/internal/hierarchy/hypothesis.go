@@ -9,9 +9,9 @@ import (
 	"github.com/gocmbo/cmbo/linalg"
 )
 
-// A hypothesis on what the target is like, before offset and scale: a Gaussian process, which is the sum of something of the past
-// and of a factor times a process specific to the target. What a hypothesis costs is in covariance, which is called for each point
-// told at each block of candidates; all else is called once.
+// A hypothesis on what the target is like, before offset and scale: a Gaussian process, which is the sum of something of the
+// past and of a factor times a process specific to the target. What a hypothesis costs is in covariance, which is called for
+// each point told at each block of candidates; all else is called once.
 type hypothesis struct {
 	m        *Model
 	past     past
@@ -44,13 +44,13 @@ func (m *Model) hypotheses(s *Settings) []*hypothesis {
 	return slices.DeleteFunc(out, func(h *hypothesis) bool { return h.prior == 0 })
 }
 
-// apart returns a process specific to the target alone: the lengths that the tasks have say little of a target that is unlike them.
-// It has the variance of what transfers with the largest process beside: of values that none of them follows, the hypothesis of the
-// largest variance would have the mass.
+// apart returns a process specific to the target alone: the lengths that the tasks have say little of a target that is unlike
+// them. It has the variance of what transfers with the largest process beside: of values that none of them follows, the
+// hypothesis of the largest variance would have the mass.
 //
 // A past of which much is noise says nothing of a target that is unlike it, its noise neither: half of the mass is then on a
-// process with little noise, whose variance is larger by as much. With a third to one half of noise pasts like the target bring as
-// much with it, others cost less (problems as in TestFamilies).
+// process with little noise, whose variance is larger by as much. With a third to one half of noise pasts like the target
+// bring as much with it, others cost less (problems as in TestFamilies).
 func (m *Model) apart(s *Settings) []*hypothesis {
 	factor, noise := 1+slices.Max(append([]float64{0}, s.Besides...)), m.grid.base.NoiseVariance
 	h := &hypothesis{m: m, factor: factor, prior: s.NoTransferMass, tail: s.NoTransferTail}

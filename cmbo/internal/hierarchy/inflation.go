@@ -113,9 +113,9 @@ func (m *Model) SetRaised(depths []float64) {
 }
 
 // Ends returns the ends of the 90 % interval of what Predict predicts with a mean and a deviation, as far apart from other
-// values as these are told. Below the knee the deviation is inflated, wholly from Near below on, and the lower end is lower by
-// what the depth says. Where more than a twentieth of what is predicted lies where the run's values are raised to, or, if fewer
-// than three are, the past's, which does not say how low they were, it is among these that the end is.
+// values as these are told. Below the knee the deviation is inflated, wholly from Near below on, and the lower end is lower
+// by what the depth says. Where more than a twentieth of what is predicted lies where the run's values are raised to, or, if
+// fewer than three are, the past's, which does not say how low they were, it is among these that the end is.
 func (r *Run) Ends(mean, sd float64) (low, high float64) {
 	of, m, lower, unit := r.low, r.Model, mean, 1.0
 	from, depths := math.Inf(-1), []float64(nil)

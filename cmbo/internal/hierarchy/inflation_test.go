@@ -153,8 +153,8 @@ func TestEnds(t *testing.T) {
 	m.SetRaised([]float64{math.Inf(1)})
 	low, _ = r.Ends(knee-2*near, 0.1*near)
 	require.Equal(t, -points.MaxValue, low)
-	// Of three raised values of the run's own it is so much of these, from where they were raised to, though no low ones are seen
-	// closer together.
+	// Of three raised values of the run's own it is so much of these, from where they were raised to, though no low ones are
+	// seen closer together.
 	r.low = scaling.Low{}
 	for _, tt := range []struct {
 		depths      []float64

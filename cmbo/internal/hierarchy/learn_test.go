@@ -64,8 +64,8 @@ func TestGridKeepsBaseProcess(t *testing.T) {
 
 // A task that is concentrated says of the grid what it said: the likelihood, the posterior
 // mean, and what it adds to the sums of EM, in either form, whether or not points are of the grid,
-// have noise of their own, or are too few to tell of all grid points. In parts it says what it would if what the grid does not
-// say were independent from part to part.
+// have noise of their own, or are too few to tell of all grid points. In parts it says what it would if what the grid does
+// not say were independent from part to part.
 func TestConcentrate(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	for _, c := range []struct{ distinct, part int }{{40, 40}, {5, 40}, {40, 11}, {5, 11}} {
@@ -442,9 +442,10 @@ func TestSaysNothing(t *testing.T) {
 	}
 }
 
-// TestNoiseOrRoughness: what tasks have in common point by point is found where points tell nothing of each other, few and many
-// tasks alike, though fits to tasks one by one end at noise. Values that say nothing are noise, however many tasks have them.
-// Smooth tasks that are unlike each other, single tasks, and tasks of given noise or of few values are what those fits say.
+// TestNoiseOrRoughness: what tasks have in common point by point is found where points tell nothing of each other, few and
+// many tasks alike, though fits to tasks one by one end at noise. Values that say nothing are noise, however many tasks have
+// them. Smooth tasks that are unlike each other, single tasks, and tasks of given noise or of few values are what those fits
+// say.
 func TestNoiseOrRoughness(t *testing.T) {
 	testutil.SkipRace(t, "TestPassesAreEM has its goroutines")
 	const rows, dim = 80, 7

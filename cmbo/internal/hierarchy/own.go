@@ -17,7 +17,8 @@ import (
 
 // Lengths are fitted to leastOwn values at least, those of the design of a run without a past, and those beside what a past
 // says, whose evidence takes the cube of the number, to mostOwn at most. What a run without a past takes the target for is
-// fitted to each number of values up to gp.RefitExact, as such a run does, which costs most of an Ask, and as often as those then.
+// fitted to each number of values up to gp.RefitExact, as such a run does, which costs most of an Ask, and as often as those
+// then.
 const leastOwn, mostOwn = 5, 128
 
 // fitOwn gives the process specific to the target lengths and, without a list, smoothness, and values a noise, of the run's
@@ -289,5 +290,6 @@ func repeated(x *linalg.Dense, given []float64) bool {
 	return values > len(at)
 }
 
-// Outgrown reports whether a hypothesis is what a run without a past takes the target for, or all have its process: see fitOwn.
+// Outgrown reports whether a hypothesis is what a run without a past takes the target for, or all have its process: see
+// fitOwn.
 func (r *Run) Outgrown() bool { return r.outgrown }

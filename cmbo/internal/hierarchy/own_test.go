@@ -155,7 +155,8 @@ func TestOwnNoiseOfLowValues(t *testing.T) {
 	}
 }
 
-// byOf returns what lengths and then noise of a run are multiplied by, as logarithms to base 2, and last 1 if its process is smooth.
+// byOf returns what lengths and then noise of a run are multiplied by, as logarithms to base 2, and last 1 if its process is
+// smooth.
 func byOf(run *Run) (by []float64) {
 	of := run.s.SpecificKernel.AppendParams(nil)
 	params := run.specific[0].kernel.AppendParams(nil)
@@ -209,8 +210,8 @@ func likelihoodOf(t *testing.T, m *Model, x *linalg.Dense, y []float64, by []flo
 }
 
 // From OwnFrom on a run has lengths and a noise than which none a factor of two away is likelier: short ones where the
-// function is rough, long ones where it is flat. They are of the first values, again whenever these are half as many more, and
-// a run that was told all values at once is one that was told them one by one.
+// function is rough, long ones where it is flat. They are of the first values, again whenever these are half as many more,
+// and a run that was told all values at once is one that was told them one by one.
 func TestLengthsBesideThePast(t *testing.T) {
 	r := rng.Stream(4, t.Name())
 	x, y := uniform(r, 25, 2), make([]float64, 25)

@@ -82,7 +82,8 @@ func (r *Run) another(s Settings) *Run {
 	return NewRun(r.Model, s, noise, r.Workers, nil, nil)
 }
 
-// at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's, are asked about in passing.
+// at carries the rows of x to the grid. Points beside a list, and fewer than half of a proposal's, are asked about in
+// passing.
 func (r *Run) at(ctx context.Context, x *linalg.Dense) (*Candidates, error) {
 	if r.kept.Hold(x) {
 		return r.kept, nil

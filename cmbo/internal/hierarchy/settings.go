@@ -61,7 +61,8 @@ type Settings struct {
 	// The mixture.
 	NoTransferMass float64 // prior, chosen on tables; the population has the rest
 	AloneMass      float64 // beside these, of what a run without a past takes the target for: see OwnFrom; 0.05 and 0.2 do as well
-	// OwnNoise is the noise variance that the hypothesis of no transfer may have where a third of the past's variance or more is noise, 0 for never.
+	// OwnNoise is the noise variance that the hypothesis of no transfer may have where a third of the past's variance or more
+	// is noise, 0 for never.
 	OwnNoise float64
 	Louder   []float64 // times the past's noise variance, within NoiseRange: as likely as that where points are measured again
 
@@ -71,7 +72,8 @@ type Settings struct {
 	SpecificKernel kernel.Kernel // its shape, of variance 1: lengths likely of any function
 	// From OwnFrom values on a run has lengths and noise of its own, without a list of candidates and with one, where sooner
 	// brings nothing; with one, where it has more than Outgrow times the values of all past tasks before, or where these
-	// look like noise, 0 for never, from there on, by another fit: see Run.fitOwn. Chosen on families and tables, see EVIDENCE.md.
+	// look like noise, 0 for never, from there on, by another fit: see Run.fitOwn. Chosen on families and tables, see
+	// EVIDENCE.md.
 	Outgrow   float64
 	OwnFrom   [2]int
 	OwnSD     [2]float64 // of the logarithms of these lengths around those before, as in gaussian.DefaultPriors, and of that noise, as in gp.Fits
@@ -119,10 +121,10 @@ type Hedge struct {
 	// quarter, every fifth some 7 %, so that a past that is trusted pays for every tenth. One that the values
 	// contradict is worth no more than every second.
 	Trusted, Doubted, Alone [2]int
-	// Failing is likewise of failures beside a past while no value is known, of which masses say nothing. After two the past's next
-	// best region has not been asked, and after four that next to it, of a choice of four (TestBestElsewhere). Nothing of a past that
-	// tells of no failure says where evaluations succeed: TestLeavesAFailingRegion fails without, and from then on each point is
-	// chosen so, as all are without a past (TestFirstSuccess).
+	// Failing is likewise of failures beside a past while no value is known, of which masses say nothing. After two the
+	// past's next best region has not been asked, and after four that next to it, of a choice of four (TestBestElsewhere).
+	// Nothing of a past that tells of no failure says where evaluations succeed: TestLeavesAFailingRegion fails without, and
+	// from then on each point is chosen so, as all are without a past (TestFirstSuccess).
 	Failing [2]int
 	// Beyond is likewise of the values of an output of which none holds its limits: they may say nothing of where others hold
 	// them, as error codes do. Every point, not every second, finds theirs sooner and others' later: see EVIDENCE.md.

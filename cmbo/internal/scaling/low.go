@@ -227,7 +227,8 @@ func NearOf(low []float64, apart ...float64) float64 {
 	return width / ends
 }
 
-// widthOf returns the best of values in rising order, their width, 0 for none, and the index of that from which it is measured.
+// widthOf returns the best of values in rising order, their width, 0 for none, and the index of that from which it is
+// measured.
 func widthOf(sorted []float64) (best, width float64, from int) {
 	n := len(sorted)
 	if n < 3 {
@@ -240,8 +241,8 @@ func widthOf(sorted []float64) (best, width float64, from int) {
 	return best, best - sorted[from], from
 }
 
-// penalties returns how many of the values, in rising order, are penalties: at most three quarters and all but three, closer to
-// each other than to the others, and from these many times the range that they have, or width where they are all equal.
+// penalties returns how many of the values, in rising order, are penalties: at most three quarters and all but three, closer
+// to each other than to the others, and from these many times the range that they have, or width where they are all equal.
 func penalties(sorted []float64, width float64) int {
 	n := len(sorted)
 	for k := min(n-3, 3*n/4); k > 0; k-- {

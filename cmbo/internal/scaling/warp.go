@@ -21,7 +21,8 @@ const (
 )
 
 // ChooseWarp returns the warp of values of several tasks: by their least one, if all are positive and logarithms have,
-// of normal distributions, one for each task, a larger log-likelihood than the values, by more than so much a value; else none.
+// of normal distributions, one for each task, a larger log-likelihood than the values, by more than so much a value; else
+// none.
 func ChooseWarp(margin float64, tasks ...[]float64) Warp {
 	least, gain := math.Inf(1), 0.0
 	for _, y := range tasks {

@@ -56,8 +56,8 @@ func TestWarp(t *testing.T) {
 	assert.Equal(t, 3.0, Warp{}.Invert(3))
 }
 
-// TestLogUnit: log-normal values of one sign are seen by their logarithms, from the median of the tasks' least sizes on; normal
-// values, those of both signs, and squares, whose logarithms have a tail towards small and good ones, are not.
+// TestLogUnit: log-normal values of one sign are seen by their logarithms, from the median of the tasks' least sizes on;
+// normal values, those of both signs, and squares, whose logarithms have a tail towards small and good ones, are not.
 func TestLogUnit(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 4))
 	var normal, logNormal, mirrored, squares, least []float64

@@ -18,7 +18,8 @@
 // the study another prior begins another journal, whose first line is the state as it is: the log holds one journal
 // after the other, and the last one is read.
 //
-// Requests look at a view in memory, which follows from the transactions alone, so that a restarted service sees what the one before saw.
+// Requests look at a view in memory, which follows from the transactions alone, so that a restarted service sees what the one
+// before saw.
 //
 // Nothing here knows a clock: deadlines of trials, and the time they are compared
 // with, are the caller's.
