@@ -14,6 +14,7 @@ import (
 	"github.com/gocmbo/cmbo/internal/optim"
 	"github.com/gocmbo/cmbo/internal/parallel"
 	"github.com/gocmbo/cmbo/internal/rng"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
 )
@@ -71,8 +72,7 @@ func (t *Task) parts(n int) []*Task {
 			along, most = j, spread
 		}
 	}
-	rows := each.Below(len(t.Z), func(i int) int { return i })
-	slices.SortStableFunc(rows, func(a, b int) int { return cmp.Compare(t.X.At(a, along), t.X.At(b, along)) })
+	rows := stat.Order(len(t.Z), func(i, j int) int { return cmp.Compare(t.X.At(i, along), t.X.At(j, along)) })
 	half := len(rows) / 2
 	return append(t.pick(rows[:half]).parts(n), t.pick(rows[half:]).parts(n)...)
 }

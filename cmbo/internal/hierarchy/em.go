@@ -78,8 +78,8 @@ func (g *grid) concentrate(t *Task) (*carried, error) {
 	var white linalg.Dense
 	gram, y := linalg.NewSym(size, nil), make([]float64, size)
 	var squares, log float64
-	for _, t := range t.parts(partRows) {
-		c, err := g.carryTask(t)
+	for _, part := range t.parts(partRows) {
+		c, err := g.carryTask(part)
 		if err != nil {
 			return nil, err
 		}
@@ -257,16 +257,20 @@ func EM(
 	return m, logs, err
 }
 
+// carry carries a task to the grid, and concentrates it if it has more than so many points.
+func (g *grid) carry(t *Task, most int) (*carried, error) {
+	if len(t.Z) > most {
+		return g.concentrate(t)
+	}
+	return g.carryTask(t)
+}
+
 // carryTasks carries tasks to the grid, and concentrates those with more points than it has: one by one, as
 // the covariances of a long one take far more memory than what comes of them.
 func (g *grid) carryTasks(ctx context.Context, tasks []Task, workers int) ([]*carried, error) {
 	on := make([]*carried, len(tasks))
 	return on, parallel.For(ctx, workers, len(tasks), func(_, i int) (err error) {
-		carry := g.carryTask
-		if len(tasks[i].Z) > longFrom*g.len() {
-			carry = g.concentrate
-		}
-		if on[i], err = carry(&tasks[i]); err != nil {
+		if on[i], err = g.carry(&tasks[i], longFrom*g.len()); err != nil {
 			return fmt.Errorf("task %q: %w", tasks[i].ID, err)
 		}
 		return nil

@@ -69,9 +69,9 @@ func (m *Model) set(g *grid, pop Moments) {
 //
 // It takes O(n³) for each evaluation of a task of n observations in the fit of the base process, of at most BaseRows
 // observations, about one for each of at most 60 steps with each of Kernels, for at most BaseTasks tasks, and O(n³ +
-// n·m·G) for each of at most GroupTasks tasks, once if n > G and O(G³) for each step of EM then, and G³ for each step of
-// EM on G grid points with m neighbours. Each of Shares takes what a step of EM does, of at most BaseTasks tasks. Where tasks
-// may be noise all but the first takes up to three times as long.
+// n·m·G) for each of at most GroupTasks tasks, once if n > G, in parts if n > partRows, and O(G³) for each step of EM then,
+// and G³ for each step of EM on G grid points with m neighbours. Each of Shares takes what a step of EM does, of at most
+// BaseTasks tasks. Where tasks may be noise all but the first takes up to three times as long.
 func Learn(ctx context.Context, tasks []Task, z *linalg.Dense, o Settings) (*Model, error) {
 	on := sample(tasks, o.BaseTasks, o.Seed, "base process")
 	base, free, err := fitBase(ctx, on, &o)

@@ -100,11 +100,7 @@ var ErrSumRange = errors.New("beyond the range of exact sums")
 // jitter, or with ErrSumRange. With n points that touch r points of the grid, m each, it takes O(n³
 // + n·m·r + r²) time, and where they are not of the grid O(n·m·G) on G of them. More than partRows are concentrated.
 func (t *Tally) Add(task *Task) error {
-	carry := t.of.grid.carryTask
-	if len(task.Z) > partRows {
-		carry = t.of.grid.concentrate
-	}
-	c, err := carry(task)
+	c, err := t.of.grid.carry(task, partRows)
 	if err != nil {
 		return err
 	}
