@@ -46,23 +46,41 @@ func First(x *linalg.Dense, n int) *linalg.Dense {
 
 // Apart returns the values y of those rows of x that lie next to no row of a larger value, in no coordinate farther from it
 // than a quarter of the spacing of a lattice of as many rows. It returns nil where these are half of the rows or more, as of
-// rows that nothing has chosen, or fewer than eight. It takes O(n²) time for n rows.
+// rows that nothing has chosen, or fewer than eight. A row is compared with those of its cell and of the neighbouring ones:
+// cells are as wide as that quarter, by the three coordinates that the rows divide into the most.
 func Apart(x *linalg.Dense, y []float64) []float64 {
 	order := stat.Order(len(y), func(i, j int) int { return cmp.Compare(y[j], y[i]) })
 	_, d := x.Dims()
 	next := math.Pow(float64(len(y)), -1/float64(d)) / 4
+	wide := next * (1 + 1e-9) // so that rounding takes no row as near as that two cells away
+	place := func(i, j int) int64 { return int64(math.Floor(x.At(i, j) / wide)) }
+	places, count := make([]int64, len(y)), make([]int, d)
+	for j := range count {
+		for i := range places {
+			places[i] = place(i, j)
+		}
+		slices.Sort(places)
+		count[j] = len(slices.Compact(places))
+	}
+	along := stat.Order(d, func(j, k int) int { return cmp.Compare(count[k], count[j]) })[:min(d, 3)]
+	last, earlier := make(map[int64]int), make([]int, len(y)) // one more than the last row of a cell, and than the one before a row
 	kept := make([]int, 0, len(y)/2+1)
 	for _, i := range order {
-		if slices.ContainsFunc(kept, func(better int) bool {
-			for j, v := range x.Row(better) {
-				if math.Abs(v-x.At(i, j)) >= next {
-					return false
+		var cell int64
+		for k, j := range along {
+			cell += place(i, j) << (21 * k)
+		}
+		if besides(cell, func(cell int64) bool {
+			for k := last[cell]; k > 0; k = earlier[k-1] {
+				if within(x.Row(k-1), x.Row(i), next) {
+					return true
 				}
 			}
-			return true
+			return false
 		}) {
 			continue
 		}
+		last[cell], earlier[i] = i+1, last[cell]
 		if kept = append(kept, i); 2*len(kept) >= len(y) {
 			return nil
 		}
@@ -71,6 +89,26 @@ func Apart(x *linalg.Dense, y []float64) []float64 {
 		return nil
 	}
 	return Entries(y, kept)
+}
+
+// within reports whether a and b are less than next apart in each coordinate.
+func within(a, b []float64, next float64) bool {
+	for j, v := range a {
+		if math.Abs(v-b[j]) >= next {
+			return false
+		}
+	}
+	return true
+}
+
+// besides reports whether f holds of a cell of a lattice or of one of its neighbours. Of a cell's three places each has 21 bits.
+func besides(cell int64, f func(cell int64) bool) bool {
+	for n := range int64(27) {
+		if f(cell + n%3 - 1 + (n/3%3-1)<<21 + (n/9-1)<<42) {
+			return true
+		}
+	}
+	return false
 }
 
 // Pick returns the rows of x listed.

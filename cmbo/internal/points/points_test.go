@@ -1,6 +1,7 @@
 package points
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -107,4 +108,78 @@ func TestApart(t *testing.T) {
 	}
 	same := linalg.NewDense(20, 2, nil)
 	require.Nil(t, Apart(same, make([]float64, 20)), "too few")
+	for i := range 20 { // two to a place
+		same.Set(i, 0, float64(i/2))
+	}
+	require.Nil(t, Apart(same, make([]float64, 20)), "half of the rows")
+}
+
+// TestApartAsComparedWithAll: rows of a lattice, around a few rows and of switches are apart as they are where each is compared
+// with all that are kept.
+func TestApartAsComparedWithAll(t *testing.T) {
+	apart := 0
+	for _, dim := range []int{1, 2, 3, 5, 40} {
+		for _, n := range []int{30, 60, 400} {
+			r := rng.Stream(uint64(n), t.Name(), uint64(dim))
+			x, y := linalg.NewDense(n, dim, nil), make([]float64, n)
+			for i := range y {
+				y[i] = r.NormFloat64()
+				for j := range dim {
+					switch {
+					case j%4 == 3:
+						x.Set(i, j, float64(r.IntN(2)))
+					case n == 60: // as far from each other as next, to rounding
+						x.Set(i, j, float64(r.IntN(40))*math.Pow(float64(n), -1/float64(dim))/4)
+					default:
+						x.Set(i, j, 0.5*float64(r.IntN(2))+0.1*math.Pow(float64(n), -1/float64(dim))*r.NormFloat64())
+					}
+				}
+			}
+			next := math.Pow(float64(n), -1/float64(dim)) / 4
+			order := make([]int, n)
+			for i := range order {
+				order[i] = i
+			}
+			slices.SortStableFunc(order, func(i, j int) int { return cmp.Compare(y[j], y[i]) })
+			var kept []int
+			for _, i := range order {
+				if !slices.ContainsFunc(kept, func(k int) bool {
+					most := 0.0
+					for j, v := range x.Row(k) {
+						most = max(most, math.Abs(v-x.At(i, j)))
+					}
+					return most < next
+				}) {
+					kept = append(kept, i)
+				}
+			}
+			got := Apart(x, y)
+			if len(kept) < 8 || 2*len(kept) >= n {
+				require.Nil(t, got, "%d rows of %d", n, dim)
+				continue
+			}
+			apart++
+			require.Equal(t, Entries(y, kept), got, "%d rows of %d", n, dim)
+		}
+	}
+	require.GreaterOrEqual(t, apart, 5)
+}
+
+func BenchmarkApart(b *testing.B) {
+	for _, n := range []int{50, 2000, 65536} {
+		b.Run(fmt.Sprintf("n=%d", n), func(b *testing.B) {
+			r := rng.Stream(1, "apart")
+			x, y := linalg.NewDense(n, 6, nil), make([]float64, n)
+			for i := range y {
+				y[i] = r.NormFloat64()
+				for j := range 6 {
+					x.Set(i, j, r.Float64())
+				}
+			}
+			for b.Loop() {
+				Apart(x, y)
+			}
+			b.ReportMetric(float64(n)*float64(b.N)/b.Elapsed().Seconds(), "rows/s")
+		})
+	}
 }

@@ -45,7 +45,7 @@ func RaiseLow(y []float64, width float64) []float64 { return RaiseBelow(y, math.
 // RaiseBelow is RaiseLow of values of which the best that counts is given, +Inf for the largest: to where values
 // begin that are far below it and all others.
 func RaiseBelow(y []float64, best, width float64) []float64 {
-	sorted := slices.Sorted(slices.Values(y))
+	sorted := ascending(y)
 	top, shown, from := widthOf(sorted)
 	few := len(y) < fewestValues
 	if k := penalties(sorted, width); k > from || few && k > 0 {
@@ -70,7 +70,7 @@ func RaiseBelow(y []float64, best, width float64) []float64 {
 // RaisePenalties is RaiseLow of values of which the worst are penalties unlike any loss: several that are next to equal, or
 // farther below the others than a thousand times the range of these. It returns others as they are: losses may explode.
 func RaisePenalties(y []float64) []float64 {
-	sorted := slices.Sorted(slices.Values(y))
+	sorted := ascending(y)
 	k := penalties(sorted, 0)
 	if k == 0 {
 		return y
@@ -94,9 +94,9 @@ func CompressLow(y, noise []float64, apart ...float64) (low, variances []float64
 func LowOfTask(y []float64, apart ...float64) ([]float64, Low) {
 	width := 0.0
 	if len(apart) > 0 {
-		sorted := slices.Sorted(slices.Values(apart))
+		sorted := ascending(apart)
 		_, width, _ = widthOf(sorted[penalties(sorted, 0):])
-		if _, shown, _ := widthOf(slices.Sorted(slices.Values(y))); width < converged*shown {
+		if _, shown, _ := widthOf(ascending(y)); width < converged*shown {
 			width = 0
 		}
 	}
@@ -121,7 +121,7 @@ func Raised(y []float64, apart ...float64) []float64 {
 
 // Depths is Raised, rising, of values that were raised where a width was given; not in Near where that is 0.
 func (l Low) Depths(y, raised []float64, width float64) (depths []float64) {
-	sorted, after := slices.Sorted(slices.Values(y)), slices.Sorted(slices.Values(raised))
+	sorted, after := ascending(y), ascending(raised)
 	first := penalties(sorted, width)
 	for i := len(y) - 1; i >= first; i-- {
 		if sorted[i] < after[i] {
@@ -157,7 +157,7 @@ func (l Low) Compress(y, noise []float64) (low, variances []float64) {
 
 // LowOf returns one whose Near is a share of the width of values, 0 where they have none.
 func LowOf(y []float64, share float64) Low {
-	best, width, _ := widthOf(slices.Sorted(slices.Values(y)))
+	best, width, _ := widthOf(ascending(y))
 	near := share * width
 	return Low{best - near, near}
 }
@@ -208,8 +208,8 @@ func NearOf(low []float64, apart ...float64) float64 {
 	if len(low) < fewestValues {
 		return 0
 	}
-	_, width, _ := widthOf(slices.Sorted(slices.Values(low)))
-	sorted := slices.Sorted(slices.Values(apart))
+	_, width, _ := widthOf(ascending(low))
+	sorted := ascending(apart)
 	_, ofApart, _ := widthOf(sorted)
 	// The width ends 1 − nearWidths below the knee, in widths as they were.
 	ends := 1 + math.Log1p(1/nearWidths-1)
@@ -255,4 +255,10 @@ func penalties(sorted []float64, width float64) int {
 		}
 	}
 	return 0
+}
+
+func ascending(y []float64) []float64 {
+	sorted := slices.Clone(y)
+	slices.Sort(sorted)
+	return sorted
 }
