@@ -92,8 +92,12 @@ func (m *Model) lowValues(ctx context.Context, t *Task) (low []lowValue, err err
 		return nil, err
 	}
 	mean, sd := make([]float64, n-told), make([]float64, n-told)
-	if err := r.Predict(ctx, mean, sd, points.Pick(t.X, order[told:])); err != nil {
-		return nil, err
+	const most = 32 * block // points carried to the grid at a time, which take memory
+	for lo := 0; lo < len(mean); lo += most {
+		hi := min(lo+most, len(mean))
+		if err := r.Predict(ctx, mean[lo:hi], sd[lo:hi], points.Pick(t.X, order[told+lo:told+hi])); err != nil {
+			return nil, err
+		}
 	}
 	of, noise := m.lowOf(y[:told], r.best(y[:told], given), 1), r.noiseInUnit()
 	for i, v := range mean {

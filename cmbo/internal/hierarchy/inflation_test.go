@@ -15,6 +15,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/special"
+	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/internal/testutil"
 )
 
@@ -218,6 +219,26 @@ func TestLowValuesOfNoise(t *testing.T) {
 			require.InEpsilon(t, want[i].seen, v.seen, 1e-9)
 		}
 	}
+}
+
+// Low values of a long task are predicted in pieces, each as it is of a task that has the best values and no others but it.
+func TestLowValuesOfALongTask(t *testing.T) {
+	s := DefaultSettings(2)
+	s.Steps = 2
+	tasks := makeTasks(3, 5, 24, 2, 0, 1)
+	m := learn(t, tasks, uniform(rng.Stream(1, t.Name()), 20, 2), s)
+	long := makeTasks(4, 1, 32*block+300, 2, 0, 1)[0]
+	worst := stat.Order(len(long.Z), func(i, j int) int { return cmp.Compare(long.Z[i], long.Z[j]) })
+	short := *long.pick(slices.Concat(worst[:100], worst[len(worst)-inflationTold:]))
+	short.Shift, short.Scale = long.Shift, long.Scale
+	var low [2][]lowValue
+	for i, task := range []Task{long, short} {
+		var err error
+		low[i], err = m.lowValues(ctx, &task)
+		require.NoError(t, err)
+	}
+	require.Len(t, low[1], 100)
+	require.Equal(t, low[1], low[0][len(low[0])-100:])
 }
 
 // What replays show does not depend on the unit of the values, however small.
