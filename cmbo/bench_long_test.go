@@ -14,7 +14,7 @@ import (
 // observations.
 func BenchmarkLearnLong(b *testing.B) {
 	box := unitCube(b, 6)
-	for _, size := range [][2]int{{1, 1000}, {1, 2000}, {1, 16384}, {5, 1000}, {5, 2000}} {
+	for _, size := range [][2]int{{1, 1000}, {1, 2000}, {1, 65536}, {5, 1000}, {5, 2000}} {
 		b.Run(fmt.Sprintf("K=%d/n=%d", size[0], size[1]), func(b *testing.B) {
 			tasks := syntheticTasks(size[0], size[1], 6)
 			for b.Loop() {

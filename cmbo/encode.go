@@ -141,9 +141,9 @@ type PriorLimits struct {
 	Bytes int64
 	// Tasks is the number of tasks: 10,000.
 	Tasks int
-	// TaskRows is the number of observations of one task: 16,384, as many as [Learn] takes.
+	// TaskRows is the number of observations of one task: 65,536, as many as [Learn] takes.
 	TaskRows int
-	// TotalRows is the number of observations of all tasks: 200,000.
+	// TotalRows is the number of observations of all tasks: 1,000,000.
 	TotalRows int
 	// Points is the size of the index set: 4,000.
 	Points int
@@ -156,7 +156,7 @@ func (l PriorLimits) filled() (PriorLimits, error) {
 	}
 	l.Bytes = min(cmp.Or(l.Bytes, 256<<20), math.MaxInt64-1) // one byte more tells what is longer
 	l.Tasks, l.TaskRows = cmp.Or(l.Tasks, 10_000), cmp.Or(l.TaskRows, maxRows)
-	l.TotalRows, l.Points = cmp.Or(l.TotalRows, 200_000), cmp.Or(l.Points, 4000)
+	l.TotalRows, l.Points = cmp.Or(l.TotalRows, 1_000_000), cmp.Or(l.Points, 4000)
 	return l, nil
 }
 

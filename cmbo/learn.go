@@ -26,7 +26,7 @@ import (
 // values of one sign are seen by their logarithms: see [LearnReport].
 //
 // It fails with [ErrNoTasks], [ErrSpace], [ErrOption], [ErrNumerical] or ctx.Err(), and with a [*DataError] of
-// [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 16,384 rows,
+// [ErrTask], [ErrDimension], [ErrValue] or [ErrOutOfSpace]. K tasks of n observations each (at most 65,536 rows,
 // failed ones among them) on I index points take O(K (n³ + n I) + I³) for each of 16 steps of EM; if n > I, O(K n² (n + I))
 // once and then O(K I³). Of n > 2,000 that grows as n does: of parts of a task, of up to so many points near each other, what
 // the index points do not say counts as independent. The fit of their shared process takes about 60 times O(n³) a task,
@@ -77,7 +77,7 @@ func (l *Learner) learnMany(ctx context.Context, tasks []Task) (*Prior, error) {
 }
 
 // maxRows bounds the rows of a task, and with them the time that it takes to learn.
-const maxRows = 1 << 14
+const maxRows = 1 << 16
 
 // checkTasks is [space.CheckTasks] that reports what tasks of one Learn, its memory or the options exclude, too.
 func (c *learnConfig) checkTasks(s *Space, tasks []Task) ([]Task, error) {

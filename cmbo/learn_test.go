@@ -123,10 +123,10 @@ func TestLearnRejects(t *testing.T) {
 		"empty ID":   {space, edit(func(ts []cmbo.Task) { ts[2].ID = "" }), nil, cmbo.ErrTask, "row 2: a task without an ID"},
 		"no text":    {space, edit(func(ts []cmbo.Task) { ts[2].ID = "a\xff" }), nil, cmbo.ErrTask, `task "a\xff": an ID that is not UTF-8`},
 		"many rows": {space, edit(func(ts []cmbo.Task) {
-			ts[1].Failed = slices.Repeat(ts[1].X[:1], 1<<14-len(ts[1].X)+1)
-		}), nil, cmbo.ErrTask, `task "task-01": 16385 rows, failed ones among them; at most 16384`},
-		"many failures": {space, append(slices.Clone(good), cmbo.Task{ID: "failures", Failed: slices.Repeat(good[1].X[:1], 1<<14+1)}),
-			nil, cmbo.ErrTask, `task "failures": 16385 rows, failed ones among them; at most 16384`},
+			ts[1].Failed = slices.Repeat(ts[1].X[:1], 1<<16-len(ts[1].X)+1)
+		}), nil, cmbo.ErrTask, `task "task-01": 65537 rows, failed ones among them; at most 65536`},
+		"many failures": {space, append(slices.Clone(good), cmbo.Task{ID: "failures", Failed: slices.Repeat(good[1].X[:1], 1<<16+1)}),
+			nil, cmbo.ErrTask, `task "failures": 65537 rows, failed ones among them; at most 65536`},
 		"same ID":      {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
 		"ragged":       {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
 		"lengths":      {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},
