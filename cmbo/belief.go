@@ -3,6 +3,7 @@ package cmbo
 import (
 	"fmt"
 	"math"
+	"strconv"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/internal/special"
@@ -15,7 +16,7 @@ type Quantiles struct{ Low, Median, High float64 }
 // String is such as "12.43 (90 % in 9.107 to 17.02)": as many digits of all three, of which none then passes another.
 func (q Quantiles) String() string {
 	n := digits(q.Median, (q.High-q.Low)/2)
-	return fmt.Sprintf("%.*g (90 %% in %.*g to %.*g)", n, q.Median, n, q.Low, n, q.High)
+	return fmt.Sprintf("%s (90 %% in %s to %s)", number(q.Median, n), number(q.Low, n), number(q.High, n))
 }
 
 // digits is how many show differences of d in v, to the first digit of d at least: four or more.
@@ -25,6 +26,21 @@ func digits(v, d float64) int {
 	}
 	return 4
 }
+
+// number is v with n digits, from 1 to ten million without an exponent: 150, not 1.5e+02.
+func number(v float64, n int) string {
+	s := strconv.FormatFloat(v, 'g', n, 64)
+	if rounded, _ := strconv.ParseFloat(s, 64); math.Abs(rounded) >= 1 && math.Abs(rounded) <= 1e7 {
+		return strconv.FormatFloat(rounded, 'f', -1, 64)
+	}
+	return s
+}
+
+// short is v with six digits.
+func short(v float64) string { return number(v, 6) }
+
+// around is a mean beside its deviation.
+func around(mean, sd float64) string { return number(mean, digits(mean, sd)) + " ± " + number(sd, 2) }
 
 // A belief is what a model expects of a value: a normal distribution of the value, or of its
 // logarithm, whose median alone may be another: see consulted.belief.

@@ -358,7 +358,7 @@ func (r *CheckReport) String() string {
 		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))
 	}
 	for _, a := range r.Apart {
-		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %.3g times that of the others\n", a.Output, a.Task, a.Ratio)
+		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %s times that of the others\n", a.Output, a.Task, number(a.Ratio, 3))
 	}
 	for _, words := range r.notes {
 		fmt.Fprintln(&b, words)

@@ -287,13 +287,16 @@ func TestOutputUnits(t *testing.T) {
 	assert.Equal(t, s, got, "nothing else")
 }
 
-// Limits are told with six digits, by their sign and without a value where it is missing.
+// Limits are told with six digits, or as many more as show what lies beyond them, by their sign and without a value where it
+// is missing.
 func TestViolationInWords(t *testing.T) {
 	for want, v := range map[string]Violation{
-		"a 1.23457 > 1":  {Output: "a", Value: 1.23456789, Limit: 1},
-		"a -1e+06 < 0.5": {Output: "a", Value: -1000000.4, Limit: 0.5},
-		"a not told":     {Output: "a", Missing: true},
-		"a 6 > 5":        {Output: "a", Value: 6, Limit: 5},
+		"a 1.23457 > 1":    {Output: "a", Value: 1.23456789, Limit: 1},
+		"a -1000000 < 0.5": {Output: "a", Value: -1000000.4, Limit: 0.5},
+		"a 5.00000004 > 5": {Output: "a", Value: 5.00000004, Limit: 5},
+		"a 1e-09 > 0":      {Output: "a", Value: 1e-9},
+		"a not told":       {Output: "a", Missing: true},
+		"a 6 > 5":          {Output: "a", Value: 6, Limit: 5},
 	} {
 		assert.Equal(t, want, v.String())
 	}

@@ -62,10 +62,9 @@ func (p Prospect) String() string {
 	if p.Stop {
 		verdict = "stop"
 	}
-	n := digits(p.Mean, p.SD)
-	return fmt.Sprintf("%s: at step %d the end is expected at %.*g ± %.2g, and has a chance of %s %% to beat %.*g, "+
+	return fmt.Sprintf("%s: at step %d the end is expected at %s, and has a chance of %s %% to beat %s, "+
 		"%s %% without its curve",
-		verdict, p.Step, n, p.Mean, p.SD, percent(p.Chance), n, p.Best, percent(p.Before))
+		verdict, p.Step, around(p.Mean, p.SD), percent(p.Chance), number(p.Best, digits(p.Mean, p.SD)), percent(p.Before))
 }
 
 // percent writes a probability with two digits, or as 100 where these would have an exponent.

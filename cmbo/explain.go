@@ -68,7 +68,7 @@ func (e Explanation) String() string {
 		if c := e.Step.Cost; c != nil && e.unpriced {
 			fmt.Fprintf(&b, ", over the expected cost to the power %.2f, whose unit is not known before the first is told", e.Step.CostPower)
 		} else if c != nil {
-			fmt.Fprintf(&b, ", over an expected cost of %.4g to the power %.2f", c[e.Step.Chosen], e.Step.CostPower)
+			fmt.Fprintf(&b, ", over an expected cost of %s to the power %.2f", number(c[e.Step.Chosen], 4), e.Step.CostPower)
 		}
 		for _, name := range slices.Sorted(maps.Keys(e.Step.Holds)) {
 			fmt.Fprintf(&b, ", %s within its limits with a probability of %.2f", name, e.Step.Holds[name][e.Step.Chosen])
@@ -79,11 +79,11 @@ func (e Explanation) String() string {
 	switch {
 	case math.IsNaN(e.Mean):
 	case e.Transfer.Values == 0: // whose scale the past alone tells
-		fmt.Fprintf(&b, "; expected %.*g", digits(e.Quantiles.Median, e.Quantiles.High-e.Quantiles.Low), e.Quantiles.Median)
+		b.WriteString("; expected " + number(e.Quantiles.Median, digits(e.Quantiles.Median, e.Quantiles.High-e.Quantiles.Low)))
 	case e.lognormal:
 		fmt.Fprintf(&b, "; expected %v", e.Quantiles)
 	default:
-		fmt.Fprintf(&b, "; expected %.*g ± %.2g", digits(e.Mean, e.SD), e.Mean, e.SD)
+		b.WriteString("; expected " + around(e.Mean, e.SD))
 	}
 	if e.Transfer.Hypotheses != nil {
 		fmt.Fprintf(&b, "; %v", e.Transfer)

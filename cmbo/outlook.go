@@ -62,15 +62,15 @@ func (u Outlook) String() string {
 		}
 	}
 	if !math.IsNaN(u.Cost) && u.priced {
-		text += fmt.Sprintf("; it is expected to cost %.3g, and the most for its cost gains %.3g a unit", u.Cost, u.PerCost)
+		text += fmt.Sprintf("; it is expected to cost %s, and the most for its cost gains %s a unit", number(u.Cost, 3), number(u.PerCost, 3))
 	}
 	switch {
 	case math.IsInf(u.Left, 1) && u.priced:
-		text += fmt.Sprintf("; %.4g is spent", u.Spent)
+		text += fmt.Sprintf("; %s is spent", number(u.Spent, 4))
 	case u.priced && !(u.Left > 0):
-		text += fmt.Sprintf("; the budget is spent: %.4g of %.4g", u.Spent, u.Spent+u.Left)
+		text += fmt.Sprintf("; the budget is spent: %s of %s", number(u.Spent, 4), number(u.Spent+u.Left, 4))
 	case u.priced:
-		text += fmt.Sprintf("; %.4g of the budget of %.4g is spent", u.Spent, u.Spent+u.Left)
+		text += fmt.Sprintf("; %s of the budget of %s is spent", number(u.Spent, 4), number(u.Spent+u.Left, 4))
 	}
 	return text
 }
@@ -88,14 +88,14 @@ func (u Outlook) words() string {
 	}
 	more := "none is likely to gain more"
 	if u.Most > u.Expected {
-		more += fmt.Sprintf(" than %.3g", u.Most)
+		more += " than " + number(u.Most, 3)
 	}
 	relied := ""
 	if !math.IsNaN(u.Next) {
-		relied = fmt.Sprintf(", of which its latest forecasts bear out %.3g", u.Next)
+		relied = ", of which its latest forecasts bear out " + number(u.Next, 3)
 	}
-	return fmt.Sprintf("the next evaluation is expected to gain %.3g%s, and %s; %.3g was gained since the first",
-		u.Expected, relied, more, u.Gained)
+	return fmt.Sprintf("the next evaluation is expected to gain %s%s, and %s; %s was gained since the first",
+		number(u.Expected, 3), relied, more, number(u.Gained, 3))
 }
 
 // Outlook says what more evaluations may gain at the candidates that an Ask may propose. Gains are NaN before the

@@ -2,8 +2,8 @@ package cmbo
 
 import (
 	"maps"
+	"math"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
@@ -119,10 +119,9 @@ func (v Violation) String() string {
 	case v.Value > v.Limit:
 		sign = " > "
 	}
-	return v.Output + " " + short(v.Value) + sign + short(v.Limit)
+	n := max(digits(v.Limit, math.Abs(v.Value-v.Limit)), 6)
+	return v.Output + " " + number(v.Value, n) + sign + number(v.Limit, n)
 }
-
-func short(v float64) string { return strconv.FormatFloat(v, 'g', 6, 64) }
 
 // Violations returns the limits that the observation does not hold, in the order of the outputs' names; nil if it is
 // feasible.

@@ -957,7 +957,7 @@ func TestCheckUnits(t *testing.T) {
 	assert.InEpsilon(t, 1e4, report.Apart[0].Ratio, 1e-9)
 	assert.Equal(t, "task 4", report.Apart[1].Task)
 	assert.InEpsilon(t, 1000, report.Apart[1].Ratio, 1e-9)
-	assert.Contains(t, report.String(), "another unit, perhaps: seconds of task 4 is 1e+03 times that of the others\n")
+	assert.Contains(t, report.String(), "another unit, perhaps: seconds of task 4 is 1000 times that of the others\n")
 	assert.Equal(t, []ApartOutput{{"task 0", "two", 1e-4}}, roundedRatios(report.Apart[2:]))
 	assert.Nil(t, report.Tasks[0].Transfer.Outputs, "no output was declared")
 	for i := range tasks { // 49 times is none

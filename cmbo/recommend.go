@@ -42,7 +42,7 @@ func (r Recommendation) String() string {
 	if r.X == nil {
 		return "there is no point to recommend yet"
 	}
-	expected := fmt.Sprintf("%.*g ± %.2g", digits(r.Mean, r.SD), r.Mean, r.SD)
+	expected := around(r.Mean, r.SD)
 	switch {
 	case math.IsNaN(r.Mean):
 		expected = "its values have no scale yet"
@@ -51,7 +51,7 @@ func (r Recommendation) String() string {
 	}
 	s := fmt.Sprintf("use%v: %s; values told there: %d", space.Point{Space: r.space, X: r.X}, expected, r.Values)
 	if r.Again != nil && r.Gain > (r.Quantiles.High-r.Quantiles.Low)/1000 { // less is none
-		s += fmt.Sprintf("; one value more at%v is expected to gain %.2g", space.Point{Space: r.space, X: r.Again}, r.Gain)
+		s += fmt.Sprintf("; one value more at%v is expected to gain %s", space.Point{Space: r.space, X: r.Again}, number(r.Gain, 2))
 	}
 	return s
 }

@@ -40,6 +40,10 @@ func TestOutlookInWords(t *testing.T) {
 			gain + "; it is expected to cost 4, and the most for its cost gains 5 a unit; 6 of the budget of 8 is spent"},
 		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, 0, true }), gain + "; the budget is spent: 6 of 6"},
 		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, -2, true }), gain + "; the budget is spent: 6 of 4"},
+		{with(known, func(u *Outlook) {
+			u.Expected, u.Most, u.Next, u.Cost, u.PerCost, u.Spent, u.Left, u.priced = 1830, 25270, 1234.5, 15234, 1001.4, 123456, 0, true
+		}), "the next evaluation is expected to gain 1830, of which its latest forecasts bear out 1230, and none is likely to gain more than 25300; " +
+			"3 was gained since the first; it is expected to cost 15200, and the most for its cost gains 1000 a unit; the budget is spent: 123500 of 123500"},
 	} {
 		require.Equal(t, tt.want, tt.u.String())
 	}
@@ -399,8 +403,17 @@ func TestDigitsInWords(t *testing.T) {
 		{1234.5678, 1.3, "1235"}, {1234.5678, 1.2, "1234.6"}, {123456.78, 1.2, "123456.8"}, {-1e9 - 12, 100, "-1.00000001e+09"}, {0, 1e-9, "0"},
 		{1e9 + 1, 1e9, "1e+09"}, {1e9 + 1, 0, "1e+09"}, {1e9 + 1, 1e-9, "1e+09"}, {1e9 + 1, math.NaN(), "1e+09"}, {1e9 + 1, math.Inf(1), "1e+09"},
 	} {
-		require.Equal(t, tt.want, fmt.Sprintf("%.*g", digits(tt.v, tt.d), tt.v), "%+v", tt)
+		require.Equal(t, tt.want, number(tt.v, digits(tt.v, tt.d)), "%+v", tt)
 	}
+	for want, v := range map[string]float64{
+		"150": 150, "15200": 15234, "1": 0.9999, "0.999": 0.9994, "-3830": -3826.3, "0.00012": 1.2e-4, "1.2e-05": 1.2e-5, "0": 0, "NaN": math.NaN(),
+		"10000000": 9.999e6, "1.01e+07": 1.01e7, "-Inf": math.Inf(-1),
+	} {
+		require.Equal(t, want, number(v, 3))
+	}
+	require.Equal(t, "15230 (90 % in 9123 to 1.702e+07)", Quantiles{Low: 9123.4, Median: 15234, High: 17023456}.String())
+	require.Contains(t, Recommendation{X: []float64{}, Mean: 5551.2, SD: 153}.String(), "5551 ± 150;")
+	require.Contains(t, Explanation{Mean: 15234, SD: 1634, Transfer: Transfer{Values: 1}}.String(), "expected 15230 ± 1600")
 	e := Explanation{Mean: 1e9 + 3, SD: 1.9, Transfer: Transfer{Values: 1}}
 	require.Contains(t, e.String(), "expected 1000000003 ± 1.9")
 	e.Transfer.Values, e.Quantiles = 0, Quantiles{1e9 + 1, 1e9 + 3, 1e9 + 5}
