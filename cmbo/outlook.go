@@ -86,6 +86,9 @@ func (u Outlook) words() string {
 	if math.IsNaN(u.Expected) {
 		return "what more evaluations would bring is not known yet"
 	}
+	if u.Expected == 0 && u.Most == 0 { // as where nothing is left to evaluate
+		return fmt.Sprintf("no evaluation is expected to gain more; %s was gained since the first", number(u.Gained, 3))
+	}
 	more := "none is likely to gain more"
 	if u.Most > u.Expected {
 		more += " than " + number(u.Most, 3)

@@ -51,7 +51,11 @@ func (r Recommendation) String() string {
 	}
 	s := fmt.Sprintf("use%v: %s; values told there: %d", space.Point{Space: r.space, X: r.X}, expected, r.Values)
 	if r.Again != nil && r.Gain > (r.Quantiles.High-r.Quantiles.Low)/1000 { // less is none
-		s += fmt.Sprintf("; one value more at%v is expected to gain %s", space.Point{Space: r.space, X: r.Again}, number(r.Gain, 2))
+		at := " there"
+		if !slices.Equal(r.Again, r.X) {
+			at = fmt.Sprintf(" at%v", space.Point{Space: r.space, X: r.Again})
+		}
+		s += fmt.Sprintf("; one value more%s is expected to gain %s", at, number(r.Gain, 2))
 	}
 	return s
 }

@@ -114,7 +114,10 @@ func TestRecommend(t *testing.T) {
 	assert.NotEqual(t, rows[6], r.X)
 	assert.NotNil(t, r.Again)
 	assert.Positive(t, r.Gain)
-	assert.Regexp(t, `^use a=.*: .*; values told there: 1; one value more at a=.* is expected to gain `, r.String())
+	assert.Regexp(t, `^use a=.*: .*; values told there: 1; one value more there is expected to gain `, r.String())
+	elsewhere := r
+	elsewhere.Again = rows[0]
+	assert.Regexp(t, `; one value more at a=.* is expected to gain `, elsewhere.String())
 	none := r
 	none.Gain = 5e-180
 	assert.NotContains(t, none.String(), "one value more")

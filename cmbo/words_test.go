@@ -40,6 +40,8 @@ func TestOutlookInWords(t *testing.T) {
 			gain + "; it is expected to cost 4, and the most for its cost gains 5 a unit; 6 of the budget of 8 is spent"},
 		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, 0, true }), gain + "; the budget is spent: 6 of 6"},
 		{with(known, func(u *Outlook) { u.Spent, u.Left, u.priced = 6, -2, true }), gain + "; the budget is spent: 6 of 4"},
+		{with(known, func(u *Outlook) { u.Next, u.Expected, u.Most, u.Gained = 0, 0, 0, 3826.4 }),
+			"no evaluation is expected to gain more; 3830 was gained since the first"},
 		{with(known, func(u *Outlook) {
 			u.Expected, u.Most, u.Next, u.Cost, u.PerCost, u.Spent, u.Left, u.priced = 1830, 25270, 1234.5, 15234, 1001.4, 123456, 0, true
 		}), "the next evaluation is expected to gain 1830, of which its latest forecasts bear out 1230, and none is likely to gain more than 25300; " +
