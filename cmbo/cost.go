@@ -324,7 +324,7 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 	if err == nil {
 		open := ""
 		if n := len(o.h.Pending()); n > 0 && o.h.CostOutput() != nil {
-			open = fmt.Sprintf(" without the costs of %d open trials", n)
+			open = fmt.Sprintf(", less what open trials (%d) will cost", n)
 		}
 		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more",
 			ErrBudget, short(remaining), short(o.config.budget), open)
