@@ -18,6 +18,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/rng"
 	"github.com/gocmbo/cmbo/internal/stat"
 )
@@ -193,8 +194,8 @@ func Check(ctx context.Context, s *Space, tasks []Task, opts ...CheckOption) (*C
 			report.notes = append(report.notes, fmt.Sprintf("not left out, as they lack %s: %s", what, some(lacking[what], 10)))
 		}
 		if len(out) == 0 {
-			return nil, space.Errorf(ErrTask, "none of %d tasks has %d different points and two different values, and "+
-				"others with values to learn from%s", len(tasks), replay.MinRows,
+			return nil, space.Errorf(ErrTask, "none of %s has %d different points and two different values, and "+
+				"others with values to learn from%s", names.Count(len(tasks), "task"), replay.MinRows,
 				strings.Join(append([]string{""}, report.notes...), "; "))
 		}
 		draw := func(i int) uint64 { return rng.Stream(l.seed, "check:"+tasks[i].ID).Uint64() }
@@ -349,8 +350,8 @@ func (r *CheckReport) String() string {
 	if !math.IsNaN(r.StandardError) {
 		difference += fmt.Sprintf(" ± %.3f", r.StandardError)
 	}
-	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %d tasks\n",
-		words, mean.With.Regret, mean.Without.Regret, difference, better, len(r.Tasks))
+	fmt.Fprintf(&b, "%s: the mean regret is %.3f with the past and %.3f without, a difference of %s; better with it on %d of %s\n",
+		words, mean.With.Regret, mean.Without.Regret, difference, better, names.Count(len(r.Tasks), "task"))
 	if r.Common > 0 && r.Verdict != TransferTooEarly {
 		fmt.Fprintln(&b, LearnReport{Common: r.Common, Noise: r.Noise})
 	}

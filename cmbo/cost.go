@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -324,7 +325,7 @@ func (o *draft) likely(candidates []int, within []float64) ([]int, error) {
 	if err == nil {
 		open := ""
 		if n := len(o.h.Pending()); n > 0 && o.h.CostOutput() != nil {
-			open = fmt.Sprintf(", less what open trials (%d) will cost", n)
+			open = fmt.Sprintf(", less what %s will cost", names.Count(n, "open trial"))
 		}
 		err = fmt.Errorf("%w: %s of %s are left%s, and every candidate is likely to cost more",
 			ErrBudget, short(remaining), short(o.config.budget), open)

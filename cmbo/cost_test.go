@@ -325,7 +325,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, 7.5, spent(o))
 	_, err = o.Ask(ctx)
 	require.ErrorIs(t, err, ErrBudget)
-	require.ErrorContains(t, err, "the budget pays for no more: 2.5 of 10 are left, less what open trials (2) will cost, and every candidate is likely to cost more", "which are expected to cost as much")
+	require.ErrorContains(t, err, "the budget pays for no more: 2.5 of 10 are left, less what 2 open trials will cost, and every candidate is likely to cost more", "which are expected to cost as much")
 	require.NoError(t, o.Tell(ts[4].ID, 2, Outputs{"seconds": 2.5}))
 	assert.Equal(t, 10.0, spent(o))
 	again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))

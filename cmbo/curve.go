@@ -16,6 +16,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/linalg"
@@ -56,7 +57,7 @@ func (p Prospect) String() string {
 	case math.IsNaN(p.Best):
 		return fmt.Sprintf("continue: at step %d there is no value to beat", p.Step)
 	case !p.Known:
-		return fmt.Sprintf("continue: %d curves of this run passed step %d, too few to tell its end from it", p.Curves, p.Step)
+		return fmt.Sprintf("continue: %s of this run passed step %d, too few to tell its end from it", names.Count(p.Curves, "curve"), p.Step)
 	}
 	verdict := "continue"
 	if p.Stop {

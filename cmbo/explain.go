@@ -59,9 +59,9 @@ func (e Explanation) String() string {
 	if e.Reason == ReasonScore && e.Step.Chosen < len(e.Step.Scores) {
 		rank := "the largest"
 		if e.larger > 0 {
-			rank = fmt.Sprintf("chosen with another prior or build, and with this one behind %d others by", e.larger)
+			rank = fmt.Sprintf("chosen with another prior or build, and with this one behind %s by", names.Count(e.larger, "other"))
 		}
-		fmt.Fprintf(&b, "%s %s (score %.4g) of %d candidates", rank, e.acquisition, e.Step.Scores[e.Step.Chosen], e.proposable)
+		fmt.Fprintf(&b, "%s %s (score %s) of %s", rank, e.acquisition, number(e.Step.Scores[e.Step.Chosen], 4), names.Count(e.proposable, "candidate"))
 		if p := e.Step.Success; p != nil && p[e.Step.Chosen] < 0.995 {
 			fmt.Fprintf(&b, ", times a power of a probability of success of %.2f", p[e.Step.Chosen])
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -177,7 +178,7 @@ func (c *learnConfig) trainingSet(s *Space, tasks []Task) (*trainingSet, error) 
 	// Failures alone tell a model of values nothing.
 	tasks = slices.DeleteFunc(tasks, func(t Task) bool { return len(t.X) == 0 })
 	if len(tasks) == 0 {
-		return nil, fmt.Errorf("%w: none of %d tasks has a value; they hold %d failures", ErrNoTasks, len(t.labelled), t.failures)
+		return nil, fmt.Errorf("%w: no value in %s with %s", ErrNoTasks, names.Count(len(t.labelled), "task"), names.Count(t.failures, "failure"))
 	}
 	c = c.withLogarithms(s, tasks)
 	t.config = c

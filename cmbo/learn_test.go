@@ -128,7 +128,7 @@ func TestLearnRejects(t *testing.T) {
 		"many failures": {space, append(slices.Clone(good), cmbo.Task{ID: "failures", Failed: slices.Repeat(good[1].X[:1], 1<<16+1)}),
 			nil, cmbo.ErrTask, `task "failures": 65537 rows, failed ones among them; at most 65536`},
 		"same ID":      {space, edit(func(ts []cmbo.Task) { ts[2].ID = "task-00" }), nil, cmbo.ErrTask, "tasks 0 and 2"},
-		"ragged":       {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 values for 2 parameters`},
+		"ragged":       {space, edit(func(ts []cmbo.Task) { ts[1].X[3] = []float64{1} }), nil, cmbo.ErrDimension, `task "task-01": row 3: 1 value for 2 parameters`},
 		"lengths":      {space, edit(func(ts []cmbo.Task) { ts[1].Y = ts[1].Y[:7] }), nil, cmbo.ErrDimension, "8 points but 7 values"},
 		"NaN point":    {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = math.NaN() }), nil, cmbo.ErrValue, `row 3: parameter "x1"`},
 		"outside":      {space, edit(func(ts []cmbo.Task) { ts[1].X[3][1] = 1.01 }), nil, cmbo.ErrOutOfSpace, "1.01 is not in [0, 1]"},

@@ -203,7 +203,7 @@ func TestFailuresAlone(t *testing.T) {
 	}
 	_, err := cmbo.Learn(t.Context(), space, alone)
 	require.ErrorIs(t, err, cmbo.ErrNoTasks)
-	require.ErrorContains(t, err, "none of 2 tasks has a value; they hold 3 failures")
+	require.ErrorContains(t, err, "no value in 2 tasks with 3 failures")
 	_, err = cmbo.Check(t.Context(), space, append(valued[:1:1], alone...))
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	require.ErrorContains(t, err, "none of 3 tasks has 5 different points and two different values, and others with values to learn from")

@@ -142,6 +142,7 @@ func TestProspectInWords(t *testing.T) {
 		{Prospect{Trial: 2, Step: 9, Diverged: true, Stop: true}, "stop: the value of step 9 is no number, and trial 2 has failed"},
 		{Prospect{Trial: 2, Step: 9, Best: math.NaN()}, "continue: at step 9 there is no value to beat"},
 		{Prospect{Trial: 2, Step: 9, Curves: 3}, "continue: 3 curves of this run passed step 9, too few to tell its end from it"},
+		{Prospect{Trial: 2, Step: 9, Curves: 1}, "continue: 1 curve of this run passed step 9, too few to tell its end from it"},
 	} {
 		require.Equal(t, tt.want, tt.of.String())
 	}

@@ -280,13 +280,7 @@ type Adoption struct {
 
 // String tells the adoption in a sentence a fact, with up to three of the rows outside.
 func (a *Adoption) String() string {
-	rows := func(n int) string {
-		if n == 1 {
-			return "1 row"
-		}
-		return fmt.Sprintf("%d rows", n)
-	}
-	facts := []string{rows(a.Rows) + " taken over"}
+	facts := []string{names.Count(a.Rows, "row") + " taken over"}
 	if a.Snapped > 0 {
 		facts[0] += fmt.Sprintf(", %d of them moved to the nearest step", a.Snapped)
 	}
@@ -302,7 +296,7 @@ func (a *Adoption) String() string {
 		if n > 3 {
 			places = append(places, fmt.Sprintf("and %d more", n-3))
 		}
-		facts = append(facts, rows(n)+" left out: "+strings.Join(places, ", "))
+		facts = append(facts, names.Count(n, "row")+" left out: "+strings.Join(places, ", "))
 	}
 	if len(a.Filled) > 0 {
 		facts = append(facts, "taken from the defaults: "+strings.Join(a.Filled, ", "))

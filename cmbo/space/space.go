@@ -10,6 +10,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -177,7 +178,7 @@ func (s *Space) Check(row []float64) error {
 		return err
 	}
 	if len(row) != len(s.params) {
-		return Errorf(ErrDimension, "%d values for %d parameters", len(row), len(s.params))
+		return Errorf(ErrDimension, "%s for %s", names.Count(len(row), "value"), names.Count(len(s.params), "parameter"))
 	}
 	for i, p := range s.params {
 		if err := p.check(row[i]); err != nil {

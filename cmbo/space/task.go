@@ -10,6 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A Task is the history of one tuning run: points of the space and the values
@@ -209,7 +210,7 @@ func (t *Task) fault() error {
 	case len(t.X)+len(t.Failed) == 0:
 		return Errorf(ErrTask, "no observations")
 	case len(t.X) != len(t.Y):
-		return Errorf(ErrDimension, "%d points but %d values", len(t.X), len(t.Y))
+		return Errorf(ErrDimension, "%s but %s", names.Count(len(t.X), "point"), names.Count(len(t.Y), "value"))
 	case t.NoiseVariance != nil && len(t.NoiseVariance) != len(t.Y):
 		return Errorf(ErrDimension, "%d noise variances for %d values", len(t.NoiseVariance), len(t.Y))
 	case t.Curves != nil && len(t.Curves) != len(t.Y):

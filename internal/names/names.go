@@ -29,6 +29,14 @@ func Find[T any](of []T, nameOf func(T) string, kind, name string) (found T, err
 	return of[i], nil
 }
 
+// Count says how many there are of what a noun names: "1 row", "2 rows".
+func Count(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprint(n, " ", noun)
+}
+
 // Clip shortens a text for a message to 64 bytes, at the boundary of a character.
 func Clip(s string) string {
 	const most = 64

@@ -6,6 +6,11 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+// TestCount: one is not said to be several.
+func TestCount(t *testing.T) {
+	require.Equal(t, []string{"0 rows", "1 row", "2 rows"}, []string{Count(0, "row"), Count(1, "row"), Count(2, "row")})
+}
+
 // TestFind: a name is found whatever its letters' case, and one that is missing is named beside those that there are.
 func TestFind(t *testing.T) {
 	list := []string{"alpha", "beta"}
