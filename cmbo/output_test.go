@@ -886,7 +886,7 @@ func TestOutputsExplained(t *testing.T) {
 			assert.Regexp(t, `the largest \D+ \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
 			early, err := o.Explain(ctx, 6)
 			require.NoError(t, err)
-			assert.Contains(t, early.String(), "the largest probability of holding the limits (score ")
+			assert.Contains(t, early.String(), "the largest probability of holding the limits and, where that is alike, EI (score ")
 			if name == "plain" {
 				assert.Nil(t, of.Hypotheses)
 				assert.Len(t, c.Outputs["seconds"].Forecasts, 10, "all but the first two")

@@ -346,7 +346,7 @@ func (o *draft) score(ctx context.Context, id int, q *question, x *linalg.Dense)
 	if o.config.limited() && o.h.Best(o.config.minimize) < 0 {
 		multiply(s.Scores, slices.DeleteFunc(slices.Clone(factors), func(g factor) bool { return g.output != "" }), how.by)
 		if q.judge != byDistance && feasibleFirst(s.Scores, factors) {
-			how.by, how.criterion = nil, "probability of holding the limits"
+			how.by, how.criterion = nil, "probability of holding the limits and, where that is alike, "+how.name(o.config.acquisition)
 		}
 		return s, how, nil
 	}
