@@ -241,7 +241,7 @@ func (c *Changes) ready(s *Space, tasks []Task) ([]float64, error) {
 		}
 		from[now] = name
 		if !recorded(func(p Param) bool { return p.name == name }) {
-			return nil, Errorf(ErrSpace, "it is renamed to %q, but no task was recorded with it", now).of(name)
+			return nil, Errorf(ErrSpace, "it is renamed to %q, but no task was recorded with it, as far as their Params say", now).of(name)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.Choices)) {
@@ -258,7 +258,7 @@ func (c *Changes) ready(s *Space, tasks []Task) ([]float64, error) {
 				v, ok := p.fromText(then)
 				return cmp.Or(c.Renamed[p.name], p.name) == name && ok && p.text(v) == then
 			}) {
-				return nil, Errorf(ErrSpace, "%q is called %q, but no task was recorded with it", then, now).of(name)
+				return nil, Errorf(ErrSpace, "%q is called %q, but no task was recorded with it, as far as their Params say", then, now).of(name)
 			}
 		}
 	}
@@ -340,7 +340,10 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			row, moved, outside, err := m.apply(x)
 			if err != nil {
 				var de *DataError
-				if err = InTask(t.atPoint(err, k), t.ID); !outside || !errors.As(err, &de) {
+				if err = InTask(t.atPoint(err, k), t.ID); !errors.As(err, &de) || !outside {
+					if de != nil && t.Params == nil {
+						de.Reason += noParams
+					}
 					return nil, nil, err
 				}
 				a.Outside = append(a.Outside, de)
@@ -368,8 +371,7 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 			out = append(out, q)
 		} else if t.Params == nil {
 			e := *a.Outside[len(a.Outside)-len(t.X)-len(t.Failed)]
-			e.Reason += fmt.Sprintf("; none of the %d rows lies in the space, and the task has no Params that say what "+
-				"its columns are", len(t.X)+len(t.Failed))
+			e.Reason += fmt.Sprintf("; none of the %d rows lies in the space%s", len(t.X)+len(t.Failed), noParams)
 			e.Err = fmt.Errorf("%w: %w", ErrSpace, e.Err)
 			return nil, nil, &e
 		}
@@ -381,6 +383,8 @@ func (s *Space) Adopt(tasks []Task, c Changes) ([]Task, *Adoption, error) {
 	a.Dropped = slices.Compact(slices.Sorted(slices.Values(a.Dropped)))
 	return out, a, nil
 }
+
+const noParams = ", and the task has no Params that say what its columns are"
 
 // atPoint adds to an error the place of point k of a task, those that failed coming after the observations.
 func (t *Task) atPoint(err error, k int) error {

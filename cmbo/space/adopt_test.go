@@ -113,15 +113,15 @@ func TestAdoptChanges(t *testing.T) {
 		c    Changes
 		want error
 	}{
-		`"learning_rate" is renamed to "rate", which is not a parameter`:              {Changes{Renamed: map[string]string{"learning_rate": "rate"}}, ErrOutOfSpace},
-		`parameter "learnin_rate": it is renamed to "lr", but no task was recorded`:   {Changes{Renamed: map[string]string{"learnin_rate": "lr"}}, ErrSpace},
-		`both "learning_rate" and "size" are renamed to "lr"`:                         {Changes{Renamed: map[string]string{"learning_rate": "lr", "size": "lr"}}, ErrOutOfSpace},
-		`task "old": parameter "kernel": it was recorded, and so was "scale", which`:  {Changes{Renamed: map[string]string{"scale": "kernel"}}, ErrSpace},
-		`choices of "kernels", which is not a parameter`:                              {Changes{Choices: map[string]map[string]string{"kernels": {"rbf": "poly"}}}, ErrOutOfSpace},
-		`parameter "kernel": "rbf" is called "gauss", which is not a value of one of`: {Changes{Choices: map[string]map[string]string{"kernel": {"rbf": "gauss"}}}, ErrSpace},
-		`parameter "kernel": "Rbf" is called "gaussian", but no task was recorded`:    {Changes{Choices: map[string]map[string]string{"kernel": {"Rbf": "gaussian"}}}, ErrSpace},
-		`parameter "level": "1.0" is called "low", but no task was recorded`:          {Changes{Choices: map[string]map[string]string{"level": {"3": "high", "1.0": "low"}}}, ErrSpace},
-		`parameter "units": "small" is called "17", which is not a value of`:          {Changes{Choices: map[string]map[string]string{"units": {"small": "17"}}}, ErrSpace},
+		`"learning_rate" is renamed to "rate", which is not a parameter`:                                                {Changes{Renamed: map[string]string{"learning_rate": "rate"}}, ErrOutOfSpace},
+		`parameter "learnin_rate": it is renamed to "lr", but no task was recorded with it, as far as their Params say`: {Changes{Renamed: map[string]string{"learnin_rate": "lr"}}, ErrSpace},
+		`both "learning_rate" and "size" are renamed to "lr"`:                                                           {Changes{Renamed: map[string]string{"learning_rate": "lr", "size": "lr"}}, ErrOutOfSpace},
+		`task "old": parameter "kernel": it was recorded, and so was "scale", which`:                                    {Changes{Renamed: map[string]string{"scale": "kernel"}}, ErrSpace},
+		`choices of "kernels", which is not a parameter`:                                                                {Changes{Choices: map[string]map[string]string{"kernels": {"rbf": "poly"}}}, ErrOutOfSpace},
+		`parameter "kernel": "rbf" is called "gauss", which is not a value of one of`:                                   {Changes{Choices: map[string]map[string]string{"kernel": {"rbf": "gauss"}}}, ErrSpace},
+		`parameter "kernel": "Rbf" is called "gaussian", but no task was recorded with it, as far as their Params say`:  {Changes{Choices: map[string]map[string]string{"kernel": {"Rbf": "gaussian"}}}, ErrSpace},
+		`parameter "level": "1.0" is called "low", but no task was recorded`:                                            {Changes{Choices: map[string]map[string]string{"level": {"3": "high", "1.0": "low"}}}, ErrSpace},
+		`parameter "units": "small" is called "17", which is not a value of`:                                            {Changes{Choices: map[string]map[string]string{"units": {"small": "17"}}}, ErrSpace},
 	} {
 		_, _, err := s.Adopt(tasks, tt.c)
 		require.ErrorIs(t, err, tt.want)
@@ -166,6 +166,8 @@ func TestAdoptNothing(t *testing.T) {
 	require.ErrorIs(t, err, ErrSpace)
 	require.ErrorIs(t, err, ErrOutOfSpace)
 	require.EqualError(t, err, `cmbo: invalid space: cmbo: point outside the space: task "a": row 0: parameter "lr": 64 is not in [0.0001, 1]; none of the 3 rows lies in the space, and the task has no Params that say what its columns are`)
+	_, _, err = spaceOf(t, LogFloat("lr", 1e-4, 1), Bool("amp")).Adopt([]Task{{ID: "a", X: [][]float64{{0.1}}, Y: []float64{1}}}, Changes{})
+	require.EqualError(t, err, `cmbo: wrong dimension: task "a": row 0: 1 value for 2 parameters, and the task has no Params that say what its columns are`)
 	permuted.Params = []Param{Int("units", 16, 512), Float("lr", 0, 1)}
 	got, _, err := s.Adopt([]Task{permuted}, Changes{})
 	require.NoError(t, err)
