@@ -183,7 +183,7 @@ func (t Transfer) String() string {
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {
 		switch of := t.Outputs[name]; {
 		case of.Hypotheses != nil:
-			text += "; of " + name + " " + of.words()
+			text += "; of " + name + " " + strings.ReplaceAll(of.words(), reversedHere, "that what was large there is small here")
 			if of.Relation != nil && of.Relation.Descriptors != nil {
 				text += ", and " + of.Relation.String()
 			}

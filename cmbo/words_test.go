@@ -117,6 +117,8 @@ func TestTransferInWords(t *testing.T) {
 	} {
 		require.Equal(t, tt.want, tt.of.String())
 	}
+	of := Transfer{Outputs: map[string]Transfer{"seconds": {Verdict: TransferReversed, Hypotheses: shares(0.15, 0.80, 0.75, 0.05)}}}
+	require.Contains(t, of.String(), "; of seconds the past is upside down: 75 % of the mass says that what was large there is small here, and", "no output is good")
 }
 
 // TestProspectInWords has the sentence of each advice, with chances large and small.
