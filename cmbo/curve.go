@@ -68,10 +68,14 @@ func (p Prospect) String() string {
 		verdict, p.Step, around(p.Mean, p.SD), percent(p.Chance), number(p.Best, digits(p.Mean, p.SD)), percent(p.Before))
 }
 
-// percent writes a probability with two digits, or as 100 where these would have an exponent.
+// percent writes a probability with two digits, or as 100 where these would have an exponent. One of 1e-6, or of next to
+// nothing, is as good as none.
 func percent(p float64) string {
-	if p >= 0.995 {
+	switch {
+	case p >= 0.995:
 		return "100"
+	case p > 0 && p < 1e-6:
+		return "less than 0.0001"
 	}
 	return fmt.Sprintf("%.2g", 100*p)
 }

@@ -132,6 +132,8 @@ func TestProspectInWords(t *testing.T) {
 		{0.001, 0.314, true, "stop: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 0.1 % to beat 0.52, 31 % without its curve"},
 		{1, 0.9951, false, "continue: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 100 % to beat 0.52, 100 % without its curve"},
 		{0.9949, 0, false, "continue: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 99 % to beat 0.52, 0 % without its curve"},
+		{0.99e-6, 1e-290, true, "stop: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of less than 0.0001 % to beat 0.52, less than 0.0001 % without its curve"},
+		{1e-6, 0, true, "stop: at step 9 the end is expected at 0.614 ± 0.021, and has a chance of 0.0001 % to beat 0.52, 0 % without its curve"},
 	} {
 		p := known
 		p.Chance, p.Before, p.Stop = tt.chance, tt.before, tt.stop
