@@ -180,20 +180,41 @@ func TestPriorIsShared(t *testing.T) {
 }
 
 // BenchmarkOptimizerMemory tells what an optimiser holds beside the prior it
-// shares, before its first question and in the middle of a run.
+// shares, before its first question and in the middle of a run, over a list, which Reindex has
+// all share, and without one; and once it was restored.
 func BenchmarkOptimizerMemory(b *testing.B) {
-	space, _ := grid(b, 17)
-	prior := learn(b, space, family(40, 50))
-	for name, told := range map[string]int{"new": 0, "told=50": 50} {
-		b.Run(name, func(b *testing.B) {
+	listed, _ := grid(b, 17)
+	open, err := cmbo.UnitCube(2)
+	require.NoError(b, err)
+	for _, tt := range []struct {
+		name              string
+		space             *cmbo.Space
+		told              int
+		reindex, restored bool
+	}{
+		{"list", listed, 0, false, false}, {"list,told=50", listed, 50, false, false}, {"Reindex", listed, 0, true, false},
+		{"Reindex,told=50", listed, 50, true, false}, {"cube,told=50", open, 50, false, false}, {"cube,told=50,restored", open, 50, false, true},
+	} {
+		prior := learn(b, tt.space, family(40, 50))
+		if tt.reindex {
+			prior, err = prior.Reindex(b.Context(), tt.space)
+			require.NoError(b, err)
+		}
+		b.Run(tt.name, func(b *testing.B) {
 			var before, after runtime.MemStats
 			var keep []*cmbo.Optimizer
 			runtime.GC()
 			runtime.ReadMemStats(&before)
 			for b.Loop() {
-				o := newOptimizer(b, space, cmbo.WithPrior(prior), cmbo.WithParallelism(1))
-				if told > 0 {
-					drive(b, o, bump([]float64{0.4, 0.4}), told)
+				o := newOptimizer(b, tt.space, cmbo.WithPrior(prior), cmbo.WithParallelism(1))
+				if tt.told > 0 {
+					drive(b, o, bump([]float64{0.4, 0.4}), tt.told)
+				}
+				if tt.restored {
+					var snapshot bytes.Buffer
+					require.NoError(b, o.Snapshot(&snapshot))
+					o, err = cmbo.Restore(&snapshot, cmbo.WithPrior(prior))
+					require.NoError(b, err)
 				}
 				keep = append(keep, o)
 			}

@@ -57,7 +57,7 @@ type Optimizer struct {
 }
 
 // New returns an optimiser over a space. With [WithPrior] the space must have the parameters the prior was learned
-// for. If its candidates differ, New adapts the prior to them; [Prior.Reindex] does so once for many optimisers. New
+// for. Over a list of candidates New carries the prior to these; [Prior.Reindex] does so once for many optimisers. New
 // fails with [ErrSpace], [ErrOption], [ErrPriorMismatch] or [ErrNumerical].
 func New(space *Space, opts ...Option) (*Optimizer, error) {
 	return guarded(func() (*Optimizer, error) {
