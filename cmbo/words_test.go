@@ -391,6 +391,9 @@ func TestExplanationInWords(t *testing.T) {
 		_, words, _ := strings.Cut(e.String(), ": ")
 		require.Equal(t, "the largest EI (score 2) of 2 candidates"+tt.want, words)
 	}
+	e.Step = Step{Scores: []float64{38540.2}, Cost: []float64{15234}, CostPower: 1}
+	e.proposable, e.larger = 1, 1
+	require.Contains(t, e.String(), "behind 1 other by EI (score 38540) of 1 candidate, over an expected cost of 15230 to the power 1.00")
 }
 
 // TestQuantilesInWords: rounded, the ends of an interval do not pass its median, however near they lie to it.
