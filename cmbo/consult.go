@@ -388,13 +388,7 @@ func multiply(scores []float64, factors []factor, f acq.Func) {
 	if len(known) == 0 {
 		return
 	}
-	var logs func(score float64) float64
-	switch f.(type) {
-	case acq.EI:
-		logs = func(score float64) float64 { return score }
-	case acq.PI:
-		logs = special.NormLogCDF
-	}
+	logs := acq.Logarithm(f)
 	least, differ := math.Inf(1), false
 	for _, v := range scores {
 		if v < least && !math.IsInf(v, -1) {

@@ -3,6 +3,8 @@ package acq
 import (
 	"fmt"
 	"math"
+
+	"github.com/gocmbo/cmbo/internal/special"
 )
 
 // Func orders points by the posterior mean and standard deviation there.
@@ -13,6 +15,18 @@ type Func interface {
 	// String names the function and its parameter. A snapshot can hold the
 	// function if [Parse] makes an equal one of the name.
 	String() string
+}
+
+// Logarithm returns what makes of a score of f the logarithm of what it scores: the score itself for [EI], ln Φ of it for
+// [PI]. It returns nil for others, whose scores may be of either sign.
+func Logarithm(f Func) func(score float64) float64 {
+	switch f.(type) {
+	case EI:
+		return func(score float64) float64 { return score }
+	case PI:
+		return special.NormLogCDF
+	}
+	return nil
 }
 
 // DefaultBeta is the usual weight of the standard deviation in [UCB].

@@ -12,7 +12,6 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/internal/rng"
-	"github.com/gocmbo/cmbo/internal/special"
 	"github.com/gocmbo/cmbo/internal/stat"
 	"github.com/gocmbo/cmbo/kernel"
 	"github.com/gocmbo/cmbo/linalg"
@@ -196,14 +195,7 @@ func (r *hierarchyRun) Score(ctx context.Context, dst []float64, x *linalg.Dense
 	if err != nil {
 		return err
 	}
-	var logarithm func(score float64) float64
-	switch f.(type) {
-	case acq.EI:
-		logarithm = func(score float64) float64 { return score }
-	case acq.PI:
-		logarithm = special.NormLogCDF
-	}
-	terms := make([]float64, len(r.p))
+	logarithm, terms := acq.Logarithm(f), make([]float64, len(r.p))
 	for j := range dst {
 		if logarithm == nil {
 			dst[j] = 0
