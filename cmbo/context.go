@@ -65,16 +65,15 @@ func (r Relation) String() string {
 // I points of the index set, in O(K (n³ + n I) + K³) time. It fails with [ErrNumerical] or ctx.Err().
 func (p *Prior) Relation(ctx context.Context) (Relation, error) {
 	return called(ctx, p.made(), func() (Relation, error) {
-		r, _, err := relationOf(ctx, p.learned, 0, nil)
-		return r, err
+		l, err := p.learned.Likeness(ctx, 0)
+		return relationOf(l), gp.Marked(ctx, err)
 	})
 }
 
-// relationOf returns what descriptors are worth and, in words, where those of a new task are none of the past's.
-func relationOf(ctx context.Context, m *hierarchy.Model, workers int, task Context) (Relation, []string, error) {
-	r, err := m.Likeness(ctx, workers)
-	if err != nil || r == nil {
-		return Relation{}, nil, gp.Marked(ctx, err)
+// relationOf returns what descriptors are worth, nil standing for nothing.
+func relationOf(l *hierarchy.Likeness) Relation {
+	if l == nil {
+		return Relation{}
 	}
-	return Relation{r.Names, r.Lengths, r.Rho, r.Gain}, r.Foreign(task), nil
+	return Relation{l.Names, l.Lengths, l.Rho, l.Gain}
 }

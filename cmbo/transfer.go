@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/gp"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/points"
 	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
@@ -300,9 +301,13 @@ func (o *draft) transfer(ctx context.Context, d Data) (Transfer, error) {
 		}
 	}
 	relate := func(m *hierarchy.Model) (*Relation, error) {
-		r, foreign, err := relationOf(ctx, m, o.config.parallelism, o.config.context)
-		t.foreign = append(t.foreign, slices.DeleteFunc(foreign, func(w string) bool { return slices.Contains(t.foreign, w) })...)
-		return &r, err
+		l, err := m.Likeness(ctx, o.config.parallelism)
+		if l != nil {
+			foreign := l.Foreign(o.config.context)
+			t.foreign = append(t.foreign, slices.DeleteFunc(foreign, func(w string) bool { return slices.Contains(t.foreign, w) })...)
+		}
+		r := relationOf(l)
+		return &r, gp.Marked(ctx, err)
 	}
 	if o.config.context != nil {
 		if t.Relation, err = relate(o.config.prior.learned); err != nil {

@@ -204,15 +204,14 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 	}
 	base := linalg.NewSym(n, slices.Repeat([]float64{1}, n*n))
 	// By the population's mean or, where all deviate from that alike, by the others: else any descriptor would seem of use.
-	without := each.Below(n, func(i int) float64 { return math.Log1p(squares.At(i, i) / scale) })
+	left := each.Below(n, func(i int) float64 { return squares.At(i, i) })
 	for _, rho := range relationRhos {
-		if scores := leftOut(base, rho, &squares, scale); stat.Sum(scores) < stat.Sum(without) {
-			without = scores
+		if by := leftOut(base, rho, &squares); stat.Sum(scores(by, scale)) < stat.Sum(scores(left, scale)) {
+			left = by
 		}
 	}
-	left := each.Of(without, func(score float64) float64 { return math.Expm1(score) * scale })
 	scale = stat.Sum(left) / float64(n)
-	without = each.Of(left, func(square float64) float64 { return math.Log1p(square / scale) })
+	without := scores(left, scale)
 	best, names := without, slices.Sorted(maps.Keys(r.of))
 	for range names {
 		var next *linalg.Sym
@@ -229,8 +228,8 @@ func (r *Likeness) search(ctx context.Context) *Likeness {
 				}
 				k := r.gram(base, candidate, length)
 				for _, rho := range relationRhos {
-					if scores := leftOut(k, rho, &squares, scale); stat.Sum(scores) < least {
-						best, least, next, name, at = scores, stat.Sum(scores), k, candidate, [2]float64{length, rho}
+					if by := scores(leftOut(k, rho, &squares), scale); stat.Sum(by) < least {
+						best, least, next, name, at = by, stat.Sum(by), k, candidate, [2]float64{length, rho}
 					}
 				}
 			}
@@ -282,9 +281,14 @@ func mixed(k *linalg.Sym, rho float64) *linalg.Sym {
 	return a
 }
 
-// leftOut returns the scores of the tasks when each is left out, of the deviations' inner
-// products: +Inf where they cannot be computed.
-func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym, scale float64) []float64 {
+// scores returns ln(1 + e²/s²) of tasks' squared errors e².
+func scores(squares []float64, scale float64) []float64 {
+	return each.Of(squares, func(square float64) float64 { return math.Log1p(square / scale) })
+}
+
+// leftOut returns the squared errors of the tasks when each is left out, of the deviations' inner products: +Inf where they
+// cannot be computed.
+func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym) []float64 {
 	var chol linalg.Cholesky
 	if _, err := chol.FactorizeJitter(mixed(k, rho), gaussian.MaxJitter); err != nil {
 		return []float64{math.Inf(1)}
@@ -293,9 +297,7 @@ func leftOut(k *linalg.Sym, rho float64, squares *linalg.Sym, scale float64) []f
 	chol.InverseTo(&inverse)
 	dense := inverse.Dense()
 	both.Congruence(&dense, squares)
-	return each.Below(k.Dim(), func(i int) float64 {
-		return math.Log1p(both.At(i, i) / (inverse.At(i, i) * inverse.At(i, i)) / scale)
-	})
+	return each.Below(k.Dim(), func(i int) float64 { return both.At(i, i) / (inverse.At(i, i) * inverse.At(i, i)) })
 }
 
 // moved is the population as the descriptors of a new task have it: its mean on the grid, and
