@@ -49,7 +49,8 @@ func TestLeavesAFailingRegion(t *testing.T) {
 	s := unitCube(t, 2)
 	asks, never := 0, 0
 	for seed := range uint64(*leavesRuns) {
-		p := learn(t, s, paraboloids(seed, 40), cmbo.WithAblation(strings.Fields(*leavesOther)...))
+		few := cmbo.WithIndexPoints(150) // nearly all of the time goes into Learn
+		p := learn(t, s, paraboloids(seed, 40), few, cmbo.WithAblation(strings.Fields(*leavesOther)...))
 		o := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithSeed(seed))
 		n, found := firstWithin(t, o, func(x []float64) float64 { return math.Hypot(x[0]-0.2, x[1]-0.8) - 0.17 },
 			func(trial cmbo.Trial, _ float64) error { return o.TellFailed(trial.ID) })

@@ -2,10 +2,13 @@ package cmbo
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/sha256"
 
+	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/gp"
+	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
 	"github.com/gocmbo/cmbo/cmbo/internal/runlog"
 	"github.com/gocmbo/cmbo/internal/parallel"
 )
@@ -101,4 +104,29 @@ func WithOutputsOf(p, outputs *Prior) *Prior {
 	out := *p
 	out.outputs = outputs.outputs
 	return &out
+}
+
+// Changed returns p with changes of settings that only runs have a use for, as if it had been learned with them: see
+// WithAblation. What p knows of failures stays, which these do not concern.
+func Changed(p *Prior, names ...string) (*Prior, error) {
+	out, c := *p, *p.config
+	c.ablations, out.config, out.list = names, &c, nil
+	limits, err := PriorLimits{}.filled()
+	change := func(m *hierarchy.Model, s hierarchy.Settings) *hierarchy.Model {
+		e := new(codec.Encoder)
+		m.Encode(e)
+		changed, failed := hierarchy.Decode(&codec.Decoder{Buf: e.Buf, Limits: codec.Limits(limits)}, p.space.Dim(), s)
+		err = cmp.Or(err, e.Err, failed)
+		return changed
+	}
+	out.learned, out.outputs = change(p.learned, hierarchySettings(&c, p.space, p.finite)), nil
+	for _, o := range p.outputs {
+		of := *o
+		of.model = change(o.model, outputSettings(&c, p.space, p.finite))
+		out.outputs = append(out.outputs, &of)
+	}
+	if err == nil {
+		out.derive()
+	}
+	return &out, err
 }

@@ -122,7 +122,7 @@ func TestNearTheBest(t *testing.T) {
 					opts = append(opts, cmbo.WithCandidateCounts(300, 240))
 				}
 				if rival {
-					opts = append(opts, h.against(t, *nearRival, seed)...)
+					opts = append(opts, h.against(t, priors[0], *nearRival, seed)...)
 				} else if prior := priors[0]; prior != nil {
 					if !*cmbo.MayBeExact {
 						prior = priors[1]

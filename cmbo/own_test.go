@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -80,6 +81,7 @@ type pastProblem struct {
 	target func(x []float64) float64
 	noise  float64
 	rows   uint64 // the seed of rows to predict
+	learn  []cmbo.LearnOption
 
 	load      func(x []float64) float64
 	loadNoise float64
@@ -103,34 +105,49 @@ func (h *pastProblem) run(tb testing.TB, evaluations int) {
 	}
 }
 
-// priors returns what the default learns, and what it does with a change.
-func (h *pastProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
-	return [2]*cmbo.Prior{
-		learn(tb, h.space, h.tasks),
-		learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(change, ",")...)),
+// ofRuns are changes of settings that only runs have a use for, by how they begin: what is learned is the same.
+var ofRuns = []string{"OwnFrom=", "Outgrow=", "AloneMass=", "no-rescaling", "absolute-improvement", "farthest"}
+
+// changed returns what the default learns with a change, prior being what it learns without.
+func (h *pastProblem) changed(tb testing.TB, prior *cmbo.Prior, change string) *cmbo.Prior {
+	names := strings.Split(change, ",")
+	for _, name := range names {
+		if !slices.ContainsFunc(ofRuns, func(begin string) bool { return strings.HasPrefix(name, begin) }) {
+			return learn(tb, h.space, h.tasks, append(slices.Clip(h.learn), cmbo.WithAblation(names...))...)
+		}
 	}
+	p, err := cmbo.Changed(prior, names...)
+	require.NoError(tb, err)
+	return p
 }
 
-// against returns the options of the runs that the default's are compared with: of no past, of a rival, or of the default
-// without an initial design or with a change.
-func (h *pastProblem) against(tb testing.TB, other string, seed uint64) []cmbo.Option {
+// priors returns what the default learns, and what it does with a change.
+func (h *pastProblem) priors(tb testing.TB, change string) [2]*cmbo.Prior {
+	p := learn(tb, h.space, h.tasks, h.learn...)
+	return [2]*cmbo.Prior{p, h.changed(tb, p, change)}
+}
+
+// against returns the options of the runs that those of the default, with prior, are compared with: of no past, of a rival,
+// or of the default without an initial design or with a change.
+func (h *pastProblem) against(tb testing.TB, prior *cmbo.Prior, other string, seed uint64) []cmbo.Option {
 	if other == "none" {
 		return nil
 	}
 	if other == "no design" {
-		return []cmbo.Option{cmbo.WithPrior(learn(tb, h.space, h.tasks)), cmbo.WithInitial(0)}
+		return []cmbo.Option{cmbo.WithPrior(prior), cmbo.WithInitial(0)}
 	}
 	if rival, err := baseline.Find(other); err == nil {
 		model, err := rival.Learn(ctx, h.space, h.tasks)
 		require.NoError(tb, err)
 		return []cmbo.Option{cmbo.WithSurrogate(model.Surrogate(seed))}
 	}
-	return []cmbo.Option{cmbo.WithPrior(learn(tb, h.space, h.tasks, cmbo.WithAblation(strings.Split(other, ",")...)))}
+	return []cmbo.Option{cmbo.WithPrior(h.changed(tb, prior, other))}
 }
 
 // beside returns the regrets of a run of the default and of one that it is compared with: see against.
 func (h *pastProblem) beside(tb testing.TB, other string, seed uint64, budget int) (regrets [2]float64) {
-	for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(learn(tb, h.space, h.tasks))}, h.against(tb, other, seed)} {
+	p := learn(tb, h.space, h.tasks, h.learn...)
+	for arm, opts := range [2][]cmbo.Option{{cmbo.WithPrior(p)}, h.against(tb, p, other, seed)} {
 		regrets[arm] = h.regret(tb, seed, budget, func(int, *cmbo.Optimizer) {}, opts...)
 	}
 	return regrets
@@ -271,6 +288,33 @@ func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int
 	return held
 }
 
+// A prior that is changed is what is learned with the change, of the settings that runs alone have a use for.
+func TestChangedPriors(t *testing.T) {
+	t.Parallel()
+	h := hillsOf(t, "cone", 0)
+	for i := range h.tasks {
+		h.tasks[i].X, h.tasks[i].Y = h.tasks[i].X[:12], h.tasks[i].Y[:12]
+	}
+	for _, change := range []string{likelyOfAny, "AloneMass=0", "no-rescaling,absolute-improvement", "farthest"} {
+		asked := func(p *cmbo.Prior) (at [][]float64) {
+			o := newOptimizer(t, h.space, cmbo.WithPrior(p))
+			for range 8 {
+				trial := ask(t, o)
+				if at = append(at, trial.X); change == "farthest" { // which points are that failures alone lead to
+					require.NoError(t, o.TellFailed(trial.ID))
+				} else {
+					require.NoError(t, o.Tell(trial.ID, h.target(trial.X)))
+				}
+			}
+			return at
+		}
+		of := h.priors(t, change)
+		want := asked(learn(t, h.space, h.tasks, cmbo.WithAblation(strings.Split(change, ",")...)))
+		assert.Equal(t, want, asked(of[1]), change)
+		assert.NotEqual(t, want, asked(of[0]), change)
+	}
+}
+
 // TestOwnLengthsOfRuns: in spaces without a list, runs whose process beside the past has lengths of their own, from the
 // fifth value on, end nearer to the best value than those of lengths likely of any function, with noise and without, and
 // their intervals hold as much.
@@ -344,7 +388,8 @@ func ratioOf(logs []float64) string {
 }
 
 // onAList returns the problem of functions on a list of so many points, of which each task but the last, the target, has
-// count with noise of .01, and the target's largest value there.
+// count with noise of .01, and the target's largest value there. Few problems are learned on fewer index points than Learn
+// takes by itself: nearly all of the time goes into it.
 func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, points, count int) (h pastProblem, top float64) {
 	numbers := unitCube(tb, dim)
 	rows, err := numbers.Sample(points, r.Uint64())
@@ -358,6 +403,9 @@ func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float6
 			k.X, k.Y = append(k.X, rows[row]), append(k.Y, f(rows[row])+0.01*r.NormFloat64())
 		}
 		h.tasks = append(h.tasks, k)
+	}
+	if *ownListed <= 8 {
+		h.learn = append(h.learn, cmbo.WithIndexPoints(150))
 	}
 	h.target, top = fs[past], math.Inf(-1)
 	for _, x := range rows {

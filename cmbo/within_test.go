@@ -92,7 +92,7 @@ func TestFirstWithinALimit(t *testing.T) {
 }
 
 // priorLike is learned, with a change of the default, from three past tasks that are like the objective, of twenty random
-// rows each.
+// rows each, on these and, of a list, forty points more: nearly all of the time would go into Learn.
 func priorLike(t *testing.T, space *cmbo.Space, objective func(x []float64) float64, seed uint64, other string) *cmbo.Prior {
 	next := 0.0
 	tasks := tasksOfFunctions(t, space, rng.Stream(seed, "past"), 3, 20, func() func(x []float64) float64 {
@@ -100,7 +100,7 @@ func priorLike(t *testing.T, space *cmbo.Space, objective func(x []float64) floa
 		next++
 		return func(x []float64) float64 { return objective(x) + 0.1*math.Sin(5*x[0]+phase) }
 	})
-	return learn(t, space, tasks, cmbo.WithAblation(strings.Fields(other)...))
+	return learn(t, space, tasks, cmbo.WithAblation(strings.Fields(other)...), cmbo.WithIndexPoints(100))
 }
 
 // firstWithin asks and tells, and returns how many evaluations there were up to the first one within, or all of the budget.
