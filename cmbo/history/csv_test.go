@@ -62,10 +62,7 @@ func TestCSVReadOneTask(t *testing.T) {
 		{history.CSV{Space: s, Task: "-", Noise: "-"}, "task"},
 		{history.CSV{Space: s, Task: "-", Noise: "-", TaskID: "mine"}, "mine"},
 	} {
-		got, err := tt.format.Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, tt.format, strings.NewReader(text))
 		if len(got.Tasks) != 1 || got.Tasks[0].ID != tt.id || got.Tasks[0].NoiseVariance != nil {
 			t.Errorf("have %v, want one task %q", got.Tasks, tt.id)
 		}
@@ -131,10 +128,7 @@ func TestCSVBadRows(t *testing.T) {
 		}
 		all.WriteString(tt.row + "\n" + good)
 	}
-	got, err := history.CSV{Space: s, Policy: history.Skip}.Read(strings.NewReader(all.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.CSV{Space: s, Policy: history.Skip}, strings.NewReader(all.String()))
 	mustBeLearnable(t, got)
 	if got.Report.Skipped != len(tests) || got.Report.Accepted != len(tests)+1 {
 		t.Fatalf("%d rows skipped, want %d; %d accepted", got.Report.Skipped, len(tests), got.Report.Accepted)
@@ -273,10 +267,7 @@ func TestCSVShortLines(t *testing.T) {
 func TestCSVManyBadRows(t *testing.T) {
 	rows := 3 * history.MaxErrors
 	text := "lr,depth,kernel,bias,value\n0.1,3,rbf,true,1\n" + strings.Repeat("0.1,3,rbf,true,?\n", rows)
-	got, err := history.CSV{Space: small(t), Policy: history.Skip}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.CSV{Space: small(t), Policy: history.Skip}, strings.NewReader(text))
 	if got.Report.Skipped != rows || len(got.Report.Errors) != history.MaxErrors || got.Report.Errors[history.MaxErrors-1].Line != history.MaxErrors+2 {
 		t.Errorf("%d skipped, %d kept", got.Report.Skipped, len(got.Report.Errors))
 	}

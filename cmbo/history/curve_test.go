@@ -31,10 +31,7 @@ func TestCurves(t *testing.T) {
 			}
 			j.Curve = "curve"
 		}
-		got, err := j.Read(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, j, bytes.NewReader(b.Bytes()))
 		if !reflect.DeepEqual(got.Tasks[0].Curves, tasks[0].Curves) || got.Tasks[1].Curves != nil {
 			t.Errorf("%v, %v", got.Tasks[0].Curves, got.Tasks[1].Curves)
 		}

@@ -2,6 +2,7 @@ package history_test
 
 import (
 	"errors"
+	"io"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -22,6 +23,16 @@ func spaceOf(t testing.TB, params ...cmbo.Param) *cmbo.Space {
 		t.Fatal(err)
 	}
 	return s
+}
+
+// mustRead returns what a description reads.
+func mustRead[R any](tb testing.TB, of interface{ Read(r io.Reader) (R, error) }, r io.Reader) R {
+	tb.Helper()
+	got, err := of.Read(r)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	return got
 }
 
 // mixed is a space with a parameter of every kind and awkward names.

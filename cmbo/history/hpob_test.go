@@ -104,10 +104,7 @@ func TestHPOBSkip(t *testing.T) {
 		"b": {"X": [[0.5, 0], [NaN, 0], [0.25, 1], [0.5, 0], [1, 1], [0, 0], [0.75]], "y": [[1], [2], [NaN], [4], [null], [6], [7], [8]], "note": {"x": []}},
 		"c": {"X": [[0.5, 2]], "y": [1]},
 		"a": {"y": [null, 3, 4], "X": [[0.25, 0], [0.25, -0.0], [1, 1]]}}}`
-	got, err := history.HPOB{Name: "s", Policy: history.Skip}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.HPOB{Name: "s", Policy: history.Skip}, strings.NewReader(text))
 	mustBeLearnable(t, &got.Result)
 	want := []cmbo.Task{
 		{ID: "a", X: [][]float64{{0.25, 0}, {1, 1}}, Y: []float64{3, 4}},
@@ -358,10 +355,7 @@ func TestHPOBOutputs(t *testing.T) {
 	const text = `{"s": {"b": {"outputs": ["size", "seconds", "cpu"], "X": [[0.5], [1], [0.5], [0], [0.25], [0.75]], "y": [9],
 		"Y": [[1, 2, 3], [4, null, NaN], [7, 8, 9], [null, 1, 1], [1, 2], [5, 1e999, 1]], "context": {"height": 1080}},
 		"a": {"X": [[0]], "Y": [[1, 0.5]], "outputs": ["seconds", "size"]}}}`
-	got, err := history.HPOB{Value: "size", Policy: history.Skip}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.HPOB{Value: "size", Policy: history.Skip}, strings.NewReader(text))
 	mustBeLearnable(t, &got.Result)
 	a, b := got.Tasks[0], got.Tasks[1]
 	if !reflect.DeepEqual(a.Y, []float64{0.5}) || !reflect.DeepEqual(a.Outputs.Row(0), map[string]float64{"seconds": 1}) {

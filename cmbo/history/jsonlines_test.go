@@ -129,10 +129,7 @@ func TestJSONLinesBadLines(t *testing.T) {
 		text.WriteString(tt.line + "\n" + good)
 	}
 	f.Policy = history.Skip
-	got, err := f.Read(strings.NewReader(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, f, strings.NewReader(text.String()))
 	mustBeLearnable(t, got)
 	if got.Report.Skipped != len(tests) || got.Report.Accepted != len(tests)+1 {
 		t.Fatalf("%d lines skipped, want %d; %d accepted", got.Report.Skipped, len(tests), got.Report.Accepted)

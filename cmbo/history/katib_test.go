@@ -53,10 +53,7 @@ func TestKatib(t *testing.T) {
 	}
 	s := katibSpace(t)
 	for _, metric := range []string{"loss", "accuracy"} {
-		got, err := history.Katib{Space: s, Metric: metric}.Read(bytes.NewReader(katibTrials(t)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, history.Katib{Space: s, Metric: metric}, bytes.NewReader(katibTrials(t)))
 		if got.Minimize != (metric == "loss") || got.Metric != metric {
 			t.Errorf("%s: minimize %v, metric %q", metric, got.Minimize, got.Metric)
 		}
@@ -133,10 +130,7 @@ func TestKatibNames(t *testing.T) {
 		`"labels": {"experiment": "old"}`:                                                   "ns/old",
 	} {
 		text := trialJSON(owner, labels, `"metrics": [`, metrics)
-		got, err := history.Katib{Space: s}.Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, history.Katib{Space: s}, strings.NewReader(text))
 		if id, y := got.Tasks[0].ID, got.Tasks[0].Y[0]; id != want || y != 1 {
 			t.Errorf("%s: task %q has %g, want %q and 1", labels, id, y, want)
 		}
@@ -155,10 +149,7 @@ func TestKatibSeconds(t *testing.T) {
 		text += trialJSON(`"t1"`, fmt.Sprintf(`"t%d"`, i), status, `"status": {`+times+`"conditions"`)
 	}
 	text += trialJSON(`"t1"`, `"crashed"`, status, `"status": {"startTime": "2026-03-01T10:00:00Z", "completionTime": "2026-03-01T10:00:04Z", "conditions"`, "Succeeded", "Failed")
-	got, err := history.Katib{Space: s, Seconds: "seconds", Outputs: []string{"loss"}}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.Katib{Space: s, Seconds: "seconds", Outputs: []string{"loss"}}, strings.NewReader(text))
 	outputs := got.Tasks[0].Outputs
 	if v := outputs["seconds"]; len(v) != 4 || v[0] != 9 || !math.IsNaN(v[1]) || !math.IsNaN(v[2]) || !math.IsNaN(v[3]) || len(outputs["loss"]) != 4 {
 		t.Errorf("outputs %v", outputs)
@@ -274,15 +265,12 @@ func TestKatibOutputs(t *testing.T) {
 		`{"name": "loss", "min": "1", "max": "3", "latest": "2"}`, `{"name": "loss", "min": "1", "max": "3", "latest": "2"},
 			{"name": "ms", "min": "4", "max": "6", "latest": "5"}, {"name": "mb", "min": "7", "max": "9", "latest": "8"}, {"name": "gone", "latest": "unavailable"}`)
 	box := spaceOf(t, cmbo.Float("x", 0, 1))
-	got, err := history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone"}}.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.Katib{Space: box, Outputs: []string{"ms", "mb", "gone"}}, strings.NewReader(text))
 	if row := got.Tasks[0].Outputs.Row(0); len(row) != 2 || row["ms"] != 5 || row["mb"] != 9 {
 		t.Errorf("%v", row)
 	}
 	for _, policy := range []history.Policy{history.Fail, history.Skip} {
-		_, err = history.Katib{Space: box, Outputs: []string{"ms", "sm"}, Policy: policy}.Read(strings.NewReader(text))
+		_, err := history.Katib{Space: box, Outputs: []string{"ms", "sm"}, Policy: policy}.Read(strings.NewReader(text))
 		mustBeRow(t, err, 0, "sm", "", history.ErrColumn, `no trial has this metric, named for output "sm"; there are "gone", "loss", "mb", "ms"`)
 	}
 	if _, err := (history.Katib{Space: box, Outputs: []string{""}}).Read(strings.NewReader(text)); !errors.Is(err, cmbo.ErrOption) {

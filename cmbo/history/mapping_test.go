@@ -78,10 +78,7 @@ func TestMLflow(t *testing.T) {
 		t.Errorf("a run without depth: %v", err)
 	}
 	form.Mapping.Defaults = map[string]any{"depth": 3}
-	got, err := form.Read(frame(t, "mlflow.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, form, frame(t, "mlflow.csv"))
 	mustBeLearnable(t, got)
 	want := loggedTasks(t, "mlflow.json", space, "FINISHED", form.Mapping.Defaults)
 	if !sameBits(got.Tasks, want) || len(want) != 2 || len(want[0].Y) != 4 || len(want[0].Failed) != 1 {
@@ -92,10 +89,7 @@ func TestMLflow(t *testing.T) {
 	}
 
 	lines := history.JSONLines{Space: space, Value: form.Value, Task: form.Task, Noise: "-", Config: "-", Mapping: form.Mapping}
-	again, err := lines.Read(frame(t, "mlflow.jsonl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	again := mustRead(t, lines, frame(t, "mlflow.jsonl"))
 	mustBeLearnable(t, again)
 	for i := range again.Tasks {
 		for j, y := range again.Tasks[i].Y {
@@ -116,10 +110,7 @@ func TestOptunaFrame(t *testing.T) {
 		cmbo.LogFloat("lr", 1e-5, 1e-1), cmbo.Float("dropout", 0, 0.5).WithStep(0.1), cmbo.Int("width", 16, 256).WithStep(16),
 		cmbo.Ordinal("units", 16, 32, 64), cmbo.Categorical("kernel", "rbf", "poly, 3"), cmbo.Bool("bias"))
 	form := history.OptunaFrame(space, "net")
-	got, err := form.Read(frame(t, "optuna.csv"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, form, frame(t, "optuna.csv"))
 	mustBeLearnable(t, got)
 	want := loggedTasks(t, "optuna.json", space, "COMPLETE", nil)
 	if !sameBits(got.Tasks, want) || len(want) != 1 || len(want[0].Y) != 6 || len(want[0].Failed) != 3 {
@@ -129,7 +120,7 @@ func TestOptunaFrame(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	form.Mapping.Done = append(form.Mapping.Done, "PRUNED")
-	if got, err = form.Read(frame(t, "optuna.csv")); err != nil {
+	if got, err := form.Read(frame(t, "optuna.csv")); err != nil {
 		t.Log(err) // a pruned trial has its last value, so this is not to happen
 		t.Fail()
 	} else if len(got.Tasks[0].Y) != 9 {
@@ -154,17 +145,14 @@ func TestWandB(t *testing.T) {
 		t.Errorf("a value of NaN: %v", err)
 	}
 	form.Policy = history.Skip
-	got, err := form.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, form, strings.NewReader(text))
 	mustBeLearnable(t, got)
 	want := []cmbo.Task{{ID: "resnet", X: [][]float64{{64, 0.0031, 1}, {32, 1e-4, 0}}, Y: []float64{0.412, 0.5}, Failed: [][]float64{{128, 0.9, 0}}}}
 	if !sameBits(got.Tasks, want) || got.Report.PassedOver != 2 || got.Report.Skipped != 1 {
 		t.Errorf("have %v, want %v; %+v", got.Tasks, want, got.Report)
 	}
 	form.Task = "Sweep"
-	if got, err = form.Read(strings.NewReader(text)); err != nil || len(got.Tasks) != 2 || got.Tasks[1].ID != "k2m0" {
+	if got, err := form.Read(strings.NewReader(text)); err != nil || len(got.Tasks) != 2 || got.Tasks[1].ID != "k2m0" {
 		t.Errorf("%v, %v", got, err)
 	}
 }
@@ -204,10 +192,7 @@ func TestMapping(t *testing.T) {
 		}
 		return mapping.Parse(column, text)
 	}
-	got, err := form.Read(strings.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, form, strings.NewReader(text))
 	mustBeLearnable(t, got)
 	want := []cmbo.Task{{
 		ID: "task", X: [][]float64{{0.01, 5400, 1, 1, 4}, {1e-3, 12.5, 2, 1, 4}}, Y: []float64{12.5, -3}, NoiseVariance: []float64{0.25, 0},

@@ -63,10 +63,7 @@ func TestOptunaSeconds(t *testing.T) {
 	text.WriteString(`{"op_code":4,"study_id":0,"datetime_start":"2026-03-01T10:00:00"}` + "\n" + setParam(8, "x", "0.75", unit))
 	text.WriteString(`{"op_code":6,"trial_id":8,"state":0,"datetime_start":"2026-03-01T10:00:50"}` + "\n")
 	text.WriteString(`{"op_code":6,"trial_id":8,"state":1,"values":[4],"datetime_complete":"2026-03-01T10:01:30"}` + "\n")
-	got, err := history.Optuna{Seconds: "seconds"}.Read(strings.NewReader(text.String()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, history.Optuna{Seconds: "seconds"}, strings.NewReader(text.String()))
 	if v := got.Tasks[0].FailedOutputs["seconds"]; len(v) != 1 || v[0] != 2 {
 		t.Errorf("seconds of failures %v", v)
 	}
@@ -79,7 +76,7 @@ func TestOptunaSeconds(t *testing.T) {
 			t.Errorf("seconds %v", v)
 		}
 	}
-	if got, err = (history.Optuna{}).Read(strings.NewReader(text.String())); err != nil || got.Tasks[0].Outputs != nil {
+	if got, err := (history.Optuna{}).Read(strings.NewReader(text.String())); err != nil || got.Tasks[0].Outputs != nil {
 		t.Errorf("outputs %v, %v", got.Tasks[0].Outputs, err)
 	}
 	if _, err := (history.Optuna{Seconds: "\xff"}).Read(strings.NewReader(text.String())); !errors.Is(err, cmbo.ErrOption) {
@@ -242,10 +239,7 @@ func TestOptunaCompatible(t *testing.T) {
 		{`"a", null`, `"a", false`, false},
 	} {
 		text := study0 + trial0 + setParam(0, "x", "0", choices(tt.first)) + setParam(0, "x", "1", choices(tt.second)) + tell(0, "2")
-		got, err := history.Optuna{}.Read(strings.NewReader(text))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, history.Optuna{}, strings.NewReader(text))
 		if i := got.Tasks[0].X[0][0]; (i == 1) != tt.same {
 			t.Errorf("%s after %s: choice %g", tt.second, tt.first, i)
 		}

@@ -131,10 +131,7 @@ func (rb readback) checkStudies(t *testing.T, got []history.Study) {
 
 func read(t *testing.T, o history.Optuna, text []byte) *history.OptunaResult {
 	t.Helper()
-	got, err := o.Read(bytes.NewReader(text))
-	if err != nil {
-		t.Fatal(err)
-	}
+	got := mustRead(t, o, bytes.NewReader(text))
 	mustBeLearnable(t, &got.Result)
 	return got
 }

@@ -54,12 +54,9 @@ func TestOutputs(t *testing.T) {
 		if err := (history.CSV{Space: space, Mapping: m}).Write(&b, tasks...); err != nil {
 			t.Fatal(err)
 		}
-		got, err := history.CSV{Space: space, Mapping: read}.Read(bytes.NewReader(b.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, history.CSV{Space: space, Mapping: read}, bytes.NewReader(b.Bytes()))
 		same("CSV", got.Tasks)
-		got, err = history.CSV{Space: space}.Read(bytes.NewReader(b.Bytes()))
+		got, err := history.CSV{Space: space}.Read(bytes.NewReader(b.Bytes()))
 		if err != nil || got.Tasks[0].Outputs != nil {
 			t.Errorf("outputs that nobody named: %v, %v", got.Tasks[0].Outputs, err)
 		}
@@ -68,10 +65,7 @@ func TestOutputs(t *testing.T) {
 			if err := (history.JSONLines{Space: space, Mapping: m, Config: config}).Write(&b, tasks...); err != nil {
 				t.Fatal(err)
 			}
-			got, err := history.JSONLines{Space: space, Mapping: read, Config: config}.Read(bytes.NewReader(b.Bytes()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			got := mustRead(t, history.JSONLines{Space: space, Mapping: read, Config: config}, bytes.NewReader(b.Bytes()))
 			same("JSON lines", got.Tasks)
 		}
 	}
@@ -86,10 +80,7 @@ func TestOutputs(t *testing.T) {
 		t.Errorf("%q, %q", without.String(), with.String())
 	}
 	// Of a failure what is no number is missing, and its point counts.
-	failed, err := history.CSV{Space: space, Mapping: alone}.Read(strings.NewReader("lr,c,value,seconds,status,\"Höhe, m\"\n0,x,1,2,,\n1,y,,NaN,failed,\n1,x,,3,failed,\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	failed := mustRead(t, history.CSV{Space: space, Mapping: alone}, strings.NewReader("lr,c,value,seconds,status,\"Höhe, m\"\n0,x,1,2,,\n1,y,,NaN,failed,\n1,x,,3,failed,\n"))
 	if v := failed.Tasks[0].FailedOutputs["seconds"]; len(v) != 2 || !math.IsNaN(v[0]) || v[1] != 3 {
 		t.Errorf("%v", v)
 	}

@@ -63,10 +63,7 @@ func TestTasksAreThoseOfRead(t *testing.T) {
 			text := b.String()
 			for _, rows := range []int{14, 30, 1 << 20} {
 				f := streams(s, history.Skip, rows)[name]
-				want, err := f.Read(strings.NewReader(text))
-				if err != nil {
-					t.Fatal(err)
-				}
+				want := mustRead(t, f, strings.NewReader(text))
 				var report history.Report
 				got, err := collect(f.Tasks(strings.NewReader(text), &report))
 				if err != nil || !sameBits(got, want.Tasks) {
@@ -259,10 +256,7 @@ func TestWriteTurnsRows(t *testing.T) {
 		if err := f.Write(&out, tasks...); err != nil {
 			t.Fatal(err)
 		}
-		got, err := f.Read(&out)
-		if err != nil {
-			t.Fatal(err)
-		}
+		got := mustRead(t, f, &out)
 		if x := fmt.Sprint(got.Tasks[0].X, got.Tasks[0].Failed, got.Tasks[1].X); x != "[[0.25 0.5]] [[0.75 0.2]] [[0.25 0.30000000000000004]]" {
 			t.Errorf("%s: %s", name, x)
 		}
