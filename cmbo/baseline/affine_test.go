@@ -231,12 +231,10 @@ func TestAffineUnits(t *testing.T) {
 		}
 		m, err := learnAffineGP(ctx, list, tasks)
 		require.NoError(t, err)
-		o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithAcquisition(cmbo.EI()))
-		require.NoError(t, err)
+		o := newOptimizer(t, list, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithAcquisition(cmbo.EI()))
 		var asked [][]float64
 		for range 6 {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			asked = append(asked, trial.X)
 			require.NoError(t, o.Tell(trial.ID, c.offset+c.scale*(98+4*f(trial.X))))
 		}
@@ -287,8 +285,7 @@ func TestAffineOfAnySize(t *testing.T) {
 		}
 		m, err := learnAffineGP(ctx, s, tasks)
 		require.NoError(t, err)
-		opt, err := cmbo.New(s, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithInitial(0), cmbo.WithCandidateCounts(16, 4))
-		require.NoError(t, err)
+		opt := newOptimizer(t, s, cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithInitial(0), cmbo.WithCandidateCounts(16, 4))
 		for range 4 {
 			trial, err := opt.Ask(ctx)
 			require.NoError(t, err, "%g beside %g", of.now, of.past)

@@ -209,8 +209,7 @@ func TestMethodsRunOnAwkwardHistories(t *testing.T) {
 					if testing.Short() && kind == "cube" && name != "sizes" {
 						continue
 					}
-					o, err := cmbo.New(space, cmbo.WithSurrogate(model.Surrogate(1)), cmbo.WithAcquisition(cmbo.EI()), cmbo.WithMinimize(), cmbo.WithCandidateCounts(40, 10))
-					require.NoError(t, err)
+					o := newOptimizer(t, space, cmbo.WithSurrogate(model.Surrogate(1)), cmbo.WithAcquisition(cmbo.EI()), cmbo.WithMinimize(), cmbo.WithCandidateCounts(40, 10))
 					for i := range 4 {
 						trials, err := o.AskN(ctx, 2)
 						require.NoError(t, err, "%s, %s, step %d", method, kind, i)
@@ -234,8 +233,7 @@ func TestMethodsRunOnAwkwardHistories(t *testing.T) {
 	for _, m := range Methods() {
 		model, err := m.Learn(ctx, mixed, tasks, WithSeed(3), brief)
 		require.NoError(t, err, m.Name)
-		o, err := cmbo.New(mixed, cmbo.WithSurrogate(model.Surrogate(1)), cmbo.WithCandidateCounts(10, 2))
-		require.NoError(t, err)
+		o := newOptimizer(t, mixed, cmbo.WithSurrogate(model.Surrogate(1)), cmbo.WithCandidateCounts(10, 2))
 		_, err = o.Ask(ctx)
 		require.NoError(t, err, m.Name)
 	}
@@ -275,8 +273,7 @@ func TestMethodsAreDeterministic(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			for _, a := range []acq.Func{cmbo.EI(), cmbo.UCB(3)} {
 				start := func(m Model) *cmbo.Optimizer {
-					o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(9)), cmbo.WithAcquisition(a), cmbo.WithSeed(9))
-					require.NoError(t, err)
+					o := newOptimizer(t, list, cmbo.WithSurrogate(m.Surrogate(9)), cmbo.WithAcquisition(a), cmbo.WithSeed(9))
 					return o
 				}
 				want := drive(start(model), steps, false)

@@ -20,10 +20,8 @@ func TestGPIsThePlainGaussianProcess(t *testing.T) {
 			m, err := learnPlainGP(ctx, space, nil)
 			require.NoError(t, err)
 			common := []cmbo.Option{cmbo.WithSeed(7), cmbo.WithInitial(3), cmbo.WithAcquisition(cmbo.UCB(3))}
-			own, err := cmbo.New(space, common...)
-			require.NoError(t, err)
-			ours, err := cmbo.New(space, append(common, cmbo.WithSurrogate(m.Surrogate(7)))...)
-			require.NoError(t, err)
+			own := newOptimizer(t, space, common...)
+			ours := newOptimizer(t, space, append(common, cmbo.WithSurrogate(m.Surrogate(7)))...)
 			steps := 26
 			if name == "cube" {
 				steps = 18 // beyond twenty values cmbo's is fitted more often there
@@ -34,10 +32,8 @@ func TestGPIsThePlainGaussianProcess(t *testing.T) {
 			for i := range steps {
 				var ids []int
 				for range 2 {
-					a, err := own.Ask(ctx)
-					require.NoError(t, err)
-					b, err := ours.Ask(ctx)
-					require.NoError(t, err)
+					a := ask(t, own)
+					b := ask(t, ours)
 					require.Equal(t, a.X, b.X, "proposal %d", a.ID)
 					ids = append(ids, a.ID)
 					if i >= 3 {

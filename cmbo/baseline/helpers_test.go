@@ -52,6 +52,18 @@ func family(r *rand.Rand, k, n int) []cmbo.Task {
 	return tasks
 }
 
+func newOptimizer(t testing.TB, s *cmbo.Space, opts ...cmbo.Option) *cmbo.Optimizer {
+	o, err := cmbo.New(s, opts...)
+	require.NoError(t, err)
+	return o
+}
+
+func ask(t testing.TB, o *cmbo.Optimizer) cmbo.Trial {
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	return trial
+}
+
 func square(t testing.TB) *cmbo.Space {
 	s, err := cmbo.UnitCube(2)
 	require.NoError(t, err)

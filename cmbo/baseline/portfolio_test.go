@@ -54,8 +54,7 @@ func TestPortfolioIsGreedy(t *testing.T) {
 	m, err := learnPortfolio(ctx, list, tasks)
 	require.NoError(t, err)
 	for _, value := range []func(int) float64{func(int) float64 { return 1 }, func(i int) float64 { return float64(-i * i) }} {
-		o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(1)))
-		require.NoError(t, err)
+		o := newOptimizer(t, list, cmbo.WithSurrogate(m.Surrogate(1)))
 		chosen := []int{6}
 		require.NoError(t, o.Observe(rows[6], 3))
 		for step := 0; bestOf(y, chosen) < 0.8; step++ {
@@ -66,8 +65,7 @@ func TestPortfolioIsGreedy(t *testing.T) {
 					want, top = j, b
 				}
 			}
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			got := index[[2]float64{trial.X[0], trial.X[1]}]
 			require.Equal(t, want, got, "step %d", step)
 			chosen = append(chosen, got)
@@ -96,13 +94,11 @@ func TestPortfolioGoesOn(t *testing.T) {
 	}
 	m, err := learnPortfolio(ctx, list, tasks)
 	require.NoError(t, err)
-	o, err := cmbo.New(list, cmbo.WithSurrogate(m.Surrogate(1)))
-	require.NoError(t, err)
+	o := newOptimizer(t, list, cmbo.WithSurrogate(m.Surrogate(1)))
 	// After the first row: 1/4 + 4/5 against 3/4 + 2/5. Then row 2 raises the second best of
 	// a, and the last one nothing.
 	for i, want := range []int{0, 2, 1, 3} {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.Equal(t, rows[want], trial.X, "step %d", i)
 		require.NoError(t, o.Tell(trial.ID, 0))
 	}

@@ -87,8 +87,7 @@ func TestNoiseBeyondMeasure(t *testing.T) {
 	require.NoError(t, err)
 	require.Equal(t, 1e150, obs[0].Noise[0])
 	for name, m := range learnAll(t, tasks) {
-		o, err := cmbo.New(square(t), cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithCandidateCounts(20, 0))
-		require.NoError(t, err)
+		o := newOptimizer(t, square(t), cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithCandidateCounts(20, 0))
 		for i := range 4 {
 			require.NoError(t, o.Observe(tasks[0].X[i], tasks[0].Y[i], cmbo.WithNoise(1e10)))
 		}

@@ -26,8 +26,7 @@ func TestUnitOfNoise(t *testing.T) {
 			tasks[1].Y = slices.Repeat(tasks[1].Y[:1], 8)
 			run, got := tasks[3], make(map[string][]float64)
 			for name, m := range learnAll(t, tasks[:3], WithYPolicy(policy)) {
-				o, err := cmbo.New(square(t), cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithYPolicy(policy))
-				require.NoError(t, err)
+				o := newOptimizer(t, square(t), cmbo.WithSurrogate(m.Surrogate(1)), cmbo.WithYPolicy(policy))
 				for i, x := range run.X {
 					require.NoError(t, o.Observe(x, run.Y[max(i-19, 0)], cmbo.WithNoise(run.NoiseVariance[i])))
 					if i > 19 { // before that nothing tells the unit; what is fitted is still fitted to these twenty

@@ -37,8 +37,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 	table := toyTable(8, 20)
 	p := smallProtocol()
 	p.Methods = []string{"GP", "broken"}
-	split, err := p.divide(table, 1)
-	require.NoError(t, err)
+	split := divided(t, p, table, 1)
 	victim := table.Task(split.targets[0])
 	for _, tt := range []struct {
 		method  Method

@@ -61,8 +61,7 @@ func TestNegativeZero(t *testing.T) {
 	require.NoError(t, err)
 	space, err = space.WithCandidates([][]float64{{math.Copysign(0, -1), 0.5}})
 	require.NoError(t, err)
-	opt, err := cmbo.New(space, cmbo.WithInitial(0))
-	require.NoError(t, err)
+	opt := newOptimizer(t, space, cmbo.WithInitial(0))
 	require.NoError(t, opt.Observe([]float64{0, 0.5}, 1), "one row for cmbo")
 }
 
@@ -78,8 +77,7 @@ func TestOpenTableDirectory(t *testing.T) {
 	write("meta-test-dataset.json", `{"4796": {"31": {"X": [[1], [0.5], [1], [0]], "y": [[1], [2], [3], [4]]}}}`)
 	write("meta-validation-dataset.json", `{"5": {}}`)
 	write("bo-initializations.json", `{"5": {}, "4796": {"31": {"test0": [3, 2]}, "gone": {"test0": [0]}}}`)
-	got, err := OpenTable(dir, "4796")
-	require.NoError(t, err)
+	got := tableOf(t, dir, "4796")
 	require.Len(t, got.Tasks, 2)
 	require.Equal(t, "train", got.Task("3").Split)
 	require.Equal(t, "test", got.Task("31").Split)

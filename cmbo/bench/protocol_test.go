@@ -21,8 +21,7 @@ import (
 
 // An experiment goes on as one that wants every run that it wanted, and no run otherwise.
 func TestProtocolContains(t *testing.T) {
-	paper, err := FindProtocol("paper")
-	require.NoError(t, err)
+	paper := protocolOf(t, "paper")
 	for name, tt := range map[string]struct {
 		was, is func(p *Protocol)
 		why     string
@@ -97,29 +96,24 @@ func TestRunOrder(t *testing.T) {
 func TestProtocolsAreWhatTheirSourcesSay(t *testing.T) {
 	for _, p := range Protocols() {
 		require.NoError(t, p.Check(), p.Name)
-		found, err := FindProtocol(p.Name)
-		require.NoError(t, err)
+		found := protocolOf(t, p.Name)
 		require.Equal(t, p, found)
 	}
-	paper, err := FindProtocol("Paper")
-	require.NoError(t, err)
+	paper := protocolOf(t, "Paper")
 	require.Equal(t, []any{5, 0.85, 50, 5, 8, 50, 0}, []any{paper.Splits, paper.SourceShare, paper.SourceRows, paper.Initial, paper.Repeats, paper.Budget, paper.Targets})
 	require.Equal(t, []string{"UCB(3)", "EI", "PI"}, paper.Acquisitions)
 	require.Len(t, paper.Methods, len(baseline.Methods())+7+2)
-	hpob, err := FindProtocol("hpob")
-	require.NoError(t, err)
+	hpob := protocolOf(t, "hpob")
 	require.Equal(t, []any{true, 1, 5, 100}, []any{hpob.Own, hpob.Splits, hpob.Repeats, hpob.Budget})
-	quick, err := FindProtocol("quick")
-	require.NoError(t, err)
+	quick := protocolOf(t, "quick")
 	require.Equal(t, []any{1, 3, 2, 15, [2]int{4, 4}}, []any{quick.Splits, quick.Targets, quick.Repeats, quick.Budget, quick.Clusters})
 	require.Equal(t, []string{"EI"}, quick.Acquisitions)
-	_, err = FindProtocol("none")
+	_, err := FindProtocol("none")
 	require.ErrorIs(t, err, cmbo.ErrOption)
 }
 
 func TestProtocolRejects(t *testing.T) {
-	paper, err := FindProtocol("paper")
-	require.NoError(t, err)
+	paper := protocolOf(t, "paper")
 	least := Protocol{Splits: 1, SourceShare: 0.5, SourceRows: 1, Repeats: 1, Budget: 1, Methods: []string{"GP"}, Acquisitions: []string{"EI"}, Clusters: [2]int{2, 2}}
 	require.NoError(t, least.Check())
 	for want, change := range map[string]func(*Protocol){
@@ -232,12 +226,10 @@ func TestHPOBProtocol(t *testing.T) {
 	require.Equal(t, []string{"1", "2"}, spaces)
 	var tables []*Table
 	for _, s := range spaces {
-		table, err := OpenTable(dir, s)
-		require.NoError(t, err)
+		table := tableOf(t, dir, s)
 		tables = append(tables, table)
 	}
-	p, err := FindProtocol("hpob")
-	require.NoError(t, err)
+	p := protocolOf(t, "hpob")
 	p.Methods, p.Acquisitions, p.SourceRows, p.Budget = []string{"Random", "GP", "RGPE"}, []string{"EI"}, 6, 12
 	out, err := (&Experiment{Protocol: p}).Run(context.Background(), tables, "")
 	require.NoError(t, err)
@@ -249,8 +241,7 @@ func TestHPOBProtocol(t *testing.T) {
 		require.Len(t, r.Regret, 13)
 		require.Len(t, r.Rows, min(15, len(tables[0].Tasks[0].X)+len(tables)), "as many as there are")
 	}
-	s, err := p.divide(tables[0], 0)
-	require.NoError(t, err)
+	s := divided(t, p, tables[0], 0)
 	require.Len(t, s.sources, 8, "training and validation tasks")
 	for _, src := range s.sources {
 		require.Len(t, src.Y, 6)
@@ -306,13 +297,11 @@ func TestSameRows(t *testing.T) {
 func TestPasts(t *testing.T) {
 	table := toyTable(8, 40)
 	plain := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 20}
-	was, err := plain.divide(table, 0)
-	require.NoError(t, err)
+	was := divided(t, plain, table, 0)
 	for _, past := range []string{"negated", "mirrored", "shuffled", "penalized", "compressed", "shifted", "lower", "higher", "small", "large", "mixed"} {
 		p := plain
 		p.Past = past
-		is, err := p.divide(table, 0)
-		require.NoError(t, err)
+		is := divided(t, p, table, 0)
 		require.Equal(t, was.targets, is.targets)
 		var spread float64
 		var all []float64
@@ -369,8 +358,7 @@ func TestPasts(t *testing.T) {
 			require.Len(t, units, len(is.sources))
 		}
 	}
-	p, err := FindProtocol("quick")
-	require.NoError(t, err)
+	p := protocolOf(t, "quick")
 	p.Past = "rosy"
 	require.ErrorContains(t, p.Check(), `past "rosy"`)
 }

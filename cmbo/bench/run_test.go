@@ -26,8 +26,7 @@ func TestRunRefuses(t *testing.T) {
 	good := &TableTask{ID: "good", X: x, Y: []float64{1, 2, 3}}
 	cube, err := cmbo.UnitCube(1)
 	require.NoError(t, err)
-	free, err := cmbo.New(cube)
-	require.NoError(t, err)
+	free := newOptimizer(t, cube)
 	for _, tt := range []struct {
 		name    string
 		task    *TableTask
@@ -105,14 +104,12 @@ func TestPredictionsInTheUsersUnits(t *testing.T) {
 	require.NoError(t, err)
 	model, err := gp.Learn(context.Background(), space, nil)
 	require.NoError(t, err)
-	o, err := cmbo.New(space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
-	require.NoError(t, err)
+	o := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
 	r, err := trace(context.Background(), task, o, []int{0, 1, 2}, 1)
 	require.NoError(t, err)
 	s, ok := o.LastStep()
 	require.True(t, ok)
-	before, err := cmbo.New(space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
-	require.NoError(t, err)
+	before := newOptimizer(t, space, cmbo.WithInitial(0), cmbo.WithSurrogate(model.Surrogate(0)))
 	for _, i := range []int{0, 1, 2} {
 		require.NoError(t, before.Observe(task.X[i], task.Y[i]))
 	}

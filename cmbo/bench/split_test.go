@@ -34,10 +34,8 @@ func TestDivide(t *testing.T) {
 	plan := Protocol{Seed: 1, SourceShare: 0.85, SourceRows: 12}
 	seen := make(map[string]bool)
 	for i := range 6 {
-		s, err := plan.divide(table, i)
-		require.NoError(t, err)
-		again, err := plan.divide(table, i)
-		require.NoError(t, err)
+		s := divided(t, plan, table, i)
+		again := divided(t, plan, table, i)
 		require.Equal(t, s, again)
 		require.Len(t, s.sources, 17)
 		require.Len(t, s.targets, 3)
@@ -68,8 +66,7 @@ func TestDivide(t *testing.T) {
 	require.NotEqual(t, first, other)
 
 	plan.Sources = 3
-	few, err := plan.divide(table, 0)
-	require.NoError(t, err)
+	few := divided(t, plan, table, 0)
 	require.Len(t, few.sources, 3)
 	require.Equal(t, first.targets, few.targets)
 	require.Subset(t, first.sources, few.sources)
@@ -78,8 +75,7 @@ func TestDivide(t *testing.T) {
 	_, err = plan.divide(&Table{Space: "one", Tasks: table.Tasks[:1]}, 0)
 	require.ErrorContains(t, err, "need 2")
 	require.ErrorIs(t, err, cmbo.ErrTask)
-	two, err := plan.divide(&Table{Space: "two", Tasks: table.Tasks[:2]}, 0)
-	require.NoError(t, err)
+	two := divided(t, plan, &Table{Space: "two", Tasks: table.Tasks[:2]}, 0)
 	require.Len(t, two.sources, 1)
 	require.Len(t, two.targets, 1)
 }
@@ -139,8 +135,7 @@ func TestTrace(t *testing.T) {
 
 	space, err := cmbo.Candidates(task.X)
 	require.NoError(t, err)
-	opt, err := cmbo.New(space, cmbo.WithInitial(1))
-	require.NoError(t, err)
+	opt := newOptimizer(t, space, cmbo.WithInitial(1))
 	got, err = trace(context.Background(), task, opt, []int{0}, 5)
 	require.NoError(t, err)
 	require.Len(t, got.Regret, 6)

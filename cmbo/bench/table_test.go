@@ -28,10 +28,8 @@ func TestRealTable(t *testing.T) {
 	if dir == "" {
 		t.Skip("CMBO_DATA names no folder of tables")
 	}
-	table, err := OpenTable(filepath.Join(dir, "tst_svm.json.gz"), "")
-	require.NoError(t, err)
-	p, err := FindProtocol("paper")
-	require.NoError(t, err)
+	table := tableOf(t, filepath.Join(dir, "tst_svm.json.gz"), "")
+	p := protocolOf(t, "paper")
 	p.Methods, p.Acquisitions = []string{"Random", "GP", "RGPE"}, []string{"EI"}
 	if !*bands {
 		p.Splits, p.Targets, p.Repeats, p.Budget = 1, 1, 1, 10
@@ -77,13 +75,10 @@ func eachTarget(t *testing.T, name, past string, division int, do func(task *Tab
 		t.Skip("it takes some ten seconds")
 	}
 	name, of, _ := strings.Cut(name, "/")
-	table, err := OpenTable(filepath.Join(dir, name+".json.gz"), of)
-	require.NoError(t, err)
-	p, err := FindProtocol("paper")
-	require.NoError(t, err)
+	table := tableOf(t, filepath.Join(dir, name+".json.gz"), of)
+	p := protocolOf(t, "paper")
 	p.Past = past
-	split, err := p.divide(table, division)
-	require.NoError(t, err)
+	split := divided(t, p, table, division)
 	cube, err := cmbo.UnitCube(table.Dim)
 	require.NoError(t, err)
 	prior, err := cmbo.Learn(context.Background(), cube, split.sources)
@@ -121,10 +116,10 @@ func TestMisleadingTable(t *testing.T) {
 		said := make(map[string]int)
 		for _, past := range []string{"", "negated"} {
 			eachTarget(t, name, past, 0, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
-				o, err := cmbo.New(space, cmbo.WithPrior(prior))
-				require.NoError(t, err)
+				o := newOptimizer(t, space, cmbo.WithPrior(prior))
 				var tr cmbo.Transfer
 				askTable(t, o, task, 15, func() bool {
+					var err error
 					tr, err = o.Transfer(ctx)
 					require.NoError(t, err)
 					return warns(tr)
@@ -170,8 +165,7 @@ func TestPredictCoverage(t *testing.T) {
 			for division := range of {
 				eachTarget(t, name, "", division, func(task *TableTask, space *cmbo.Space, prior *cmbo.Prior) {
 					add := func(c *count, opts ...cmbo.Option) {
-						o, err := cmbo.New(space, opts...)
-						require.NoError(t, err)
+						o := newOptimizer(t, space, opts...)
 						asked := askTable(t, o, task, 20, nil)
 						step, ok := o.LastStep()
 						require.True(t, ok)

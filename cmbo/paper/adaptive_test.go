@@ -105,8 +105,7 @@ func TestAdaptiveMatchesDefinition(t *testing.T) {
 				require.NoError(t, o.Observe(x, f(x)))
 			}
 			for range 4 {
-				trial, err := o.Ask(context.Background())
-				require.NoError(t, err)
+				trial := ask(t, o)
 				require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 			}
 

@@ -1,7 +1,6 @@
 package paper
 
 import (
-	"context"
 	"encoding/binary"
 	"fmt"
 	"hash/fnv"
@@ -88,8 +87,7 @@ func TestGoldenTrace(t *testing.T) {
 			}()
 			for k, want := range tr.Steps {
 				within(t, want.WeightsBefore, weightsOf(t, opt), 1e-6, "step %d: weights before", k)
-				trial, err := opt.Ask(context.Background())
-				require.NoError(t, err)
+				trial := ask(t, opt)
 				require.Equal(t, want.Asked, trial.Index, "step %d", k)
 				step, ok := opt.LastStep()
 				require.True(t, ok)

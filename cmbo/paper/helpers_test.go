@@ -88,12 +88,17 @@ func begin(t testing.TB, s *cmbo.Space, p *Prior, run []RunOption, opts ...cmbo.
 	return o, m
 }
 
+func ask(t testing.TB, o *cmbo.Optimizer) cmbo.Trial {
+	trial, err := o.Ask(ctx)
+	require.NoError(t, err)
+	return trial
+}
+
 // drive asks and tells n times and returns the points asked.
 func drive(t testing.TB, o *cmbo.Optimizer, f func([]float64) float64, n int) [][]float64 {
 	var asked [][]float64
 	for range n {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		asked = append(asked, trial.X)
 		require.NoError(t, o.Tell(trial.ID, f(trial.X)))
 	}

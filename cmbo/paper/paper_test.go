@@ -201,8 +201,7 @@ func TestRestored(t *testing.T) {
 	space, p := square(t), learn(t, square(t), twoKinds(5, 10), WithClusterRange(2, 2), WithIndexPoints(15))
 	o, _ := begin(t, space, p, nil, cmbo.WithCandidateCounts(50, 10))
 	drive(t, o, hill(0.3, 0.3), 3)
-	_, err := o.Ask(ctx)
-	require.NoError(t, err)
+	ask(t, o)
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
 	m, err := p.Surrogate(ctx, space)
@@ -309,8 +308,7 @@ func TestEnqueueKeepsWeights(t *testing.T) {
 	want := weightsOf(t, o)
 	require.NotEqual(t, want[0], want[1])
 	require.NoError(t, o.Enqueue(space.Rows()[0]))
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	require.NoError(t, o.Tell(trial.ID, 0))
 	require.Equal(t, want, weightsOf(t, o))
 }
@@ -321,8 +319,7 @@ func TestPendingLeavesMean(t *testing.T) {
 	o, _ := begin(t, space, learn(t, space, twoKinds(4, 20)), nil)
 	drive(t, o, hill(0.3, 0.3), 4)
 	for range 2 {
-		_, err := o.Ask(ctx)
-		require.NoError(t, err)
+		ask(t, o)
 	}
 	second, _ := o.LastStep()
 	before, err := o.Explain(ctx, 5)
@@ -456,8 +453,7 @@ func TestPanics(t *testing.T) {
 	require.ErrorIs(t, err, errFuse)
 	o, m := begin(t, space, p, nil, cmbo.WithAcquisition(cmbo.UCB(2)))
 	drive(t, o, hill(0.3, 0.3), 2)
-	trial, err := o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, o)
 	in := theorem.Inputs{Norm: 1, Delta: 0.1}
 	want, err := m.RegretBound(ctx, o, trial.ID, 2, in)
 	require.NoError(t, err)

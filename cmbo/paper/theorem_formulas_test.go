@@ -243,12 +243,10 @@ func TestRegretBoundTerms(t *testing.T) {
 			told(x, y, sigma)
 		}
 		// The first answer moves the weights apart; the second proposal is looked at.
-		trial, err := opt.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, opt)
 		require.NoError(t, opt.Tell(trial.ID, f(trial.X)))
 		told(trial.X, f(trial.X), common)
-		trial, err = opt.Ask(ctx)
-		require.NoError(t, err)
+		trial = ask(t, opt)
 		step, _ := opt.LastStep()
 		ref.w = step.Weights
 		require.NotEqual(t, ref.w[0], ref.w[1])

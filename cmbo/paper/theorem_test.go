@@ -60,8 +60,7 @@ func newTheoremRun(t *testing.T, p *Prior, label string, seed uint64, b, noise, 
 	for _, i := range r.Perm(len(rows))[:observed] {
 		require.NoError(t, o.Observe(rows[i], run.f[i]+math.Sqrt(actual)*r.NormFloat64()))
 	}
-	trial, err := o.Ask(context.Background())
-	require.NoError(t, err)
+	trial := ask(t, o)
 	run.chosen = trial.Index
 	run.step, _ = o.LastStep()
 	return run
@@ -203,8 +202,7 @@ func TestTheoremOmega(t *testing.T) {
 	for _, r := range rows[3:] {
 		require.NoError(t, o.Observe(r, 0))
 	}
-	trial, err := o.Ask(context.Background())
-	require.NoError(t, err)
+	trial := ask(t, o)
 	run := &theoremRun{o: o, s: m, xi: 3}
 	bound, err := run.bound(trial.ID, theorem.Inputs{Norm: 1, Delta: 0.1})
 	require.NoError(t, err)
@@ -322,8 +320,7 @@ func TestRegretBoundRejects(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrOutOfSpace)
 	_, err = run.bound(2, ok)
 	require.ErrorIs(t, err, cmbo.ErrUnknownTrial)
-	_, err = run.o.Ask(context.Background())
-	require.NoError(t, err)
+	ask(t, run.o)
 	_, err = run.bound(2, ok)
 	require.ErrorContains(t, err, "while others were pending")
 	before, err := run.o.Weights(ctx)
@@ -346,8 +343,7 @@ func TestRegretBoundRejects(t *testing.T) {
 	_, err = bary.RegretBound(ctx, run.o, 1, 3, ok)
 	require.ErrorContains(t, err, "geometric centres")
 	require.NoError(t, run.o.Enqueue([]float64(run.o.Space().Rows()[0])))
-	trial, err := run.o.Ask(ctx)
-	require.NoError(t, err)
+	trial := ask(t, run.o)
 	_, err = run.bound(trial.ID, ok)
 	require.ErrorContains(t, err, "enqueued")
 }
