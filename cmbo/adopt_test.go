@@ -147,8 +147,7 @@ func TestTaskOfCurve(t *testing.T) {
 		require.NoError(t, err)
 	}
 	require.NoError(t, o.Tell(trial.ID, 2))
-	task, err := o.Task("run")
-	require.NoError(t, err)
+	task := taskOf(t, o, "run")
 	require.Equal(t, []Curve{{}, {Steps: []int{1, 2, 3}, Values: []float64{0, 1, 2}}}, task.Curves)
 }
 
@@ -164,15 +163,13 @@ func TestTaskFailed(t *testing.T) {
 		if i%2 == 0 {
 			require.NoError(t, o.TellFailed(trial.ID))
 			failed = append(failed, trial.X)
-			only, err := o.Task("run")
-			require.NoError(t, err)
+			only := taskOf(t, o, "run")
 			require.Equal(t, failed, only.Failed)
 			continue
 		}
 		require.NoError(t, o.Tell(trial.ID, trial.Float("x")))
 	}
-	task, err := o.Task("run")
-	require.NoError(t, err)
+	task := taskOf(t, o, "run")
 	require.Len(t, task.X, 3)
 	require.Nil(t, task.Curves)
 	require.Nil(t, task.NoiseVariance)
@@ -222,10 +219,7 @@ func TestGridRestored(t *testing.T) {
 			tasks[k].X, tasks[k].Y = append(tasks[k].X, trial.X), append(tasks[k].Y, y*float64(k+1))
 		}
 	}
-	var snap bytes.Buffer
-	require.NoError(t, o.Snapshot(&snap))
-	restored, err := Restore(&snap)
-	require.NoError(t, err)
+	restored := restored(t, o)
 	a := ask(t, o)
 	b := ask(t, restored)
 	require.Equal(t, a.X, b.X)
@@ -233,8 +227,7 @@ func TestGridRestored(t *testing.T) {
 	p := priorOf(t, s, tasks)
 	var buf bytes.Buffer
 	require.NoError(t, p.Encode(&buf))
-	q, err := DecodePrior(&buf)
-	require.NoError(t, err)
+	q := decodePrior(t, &buf)
 	require.Equal(t, s.Params(), q.Space().Params())
 	optimizerOf(t, s, WithPrior(q))
 	other := spaceOf(t, append([]Param{Float("dropout", 0.1, 0.7)}, s.Params()[1:]...)...)

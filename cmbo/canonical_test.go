@@ -26,8 +26,7 @@ func TestStepRounding(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrNoCandidates)
 
 	// As candidates, the two are one, and either finds it.
-	list, err := s.WithCandidates([][]float64{{0.1}, {sum}, {0.3}})
-	require.NoError(t, err)
+	list := listOf(t, s, [][]float64{{0.1}, {sum}, {0.3}})
 	of := newOptimizer(t, list, cmbo.WithSeed(1))
 	for _, x := range []float64{sum, 0.3} {
 		require.Equal(t, 1, list.Index([]float64{x}))

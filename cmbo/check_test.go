@@ -68,8 +68,7 @@ func TestCheckByHand(t *testing.T) {
 	slices.Sort(known) // 12 of them; from the best, the median is the 7th
 	unit := known[6] - known[0]
 	rows := append(slices.Clone(tasks[1].X[:12]), tasks[1].Failed...)
-	list, err := space.WithCandidates(rows)
-	require.NoError(t, err)
+	list := listOf(t, space, rows)
 	run := func(opts ...cmbo.Option) (o *cmbo.Optimizer, regret, reached float64) {
 		o = newOptimizer(t, list, append(opts, cmbo.WithAcquisition(cmbo.UCB(9)))...)
 		best := 1.0

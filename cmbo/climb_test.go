@@ -68,8 +68,7 @@ func TestClimb(t *testing.T) {
 			}
 			trial := ask(t, o)
 			if id > 6 {
-				why, err := o.Explain(ctx, trial.ID)
-				require.NoError(t, err)
+				why := explain(t, o, trial.ID)
 				last, _ := o.LastStep()
 				require.Equal(t, last.Candidates, why.Step.Candidates)
 				require.Equal(t, last.Scores, why.Step.Scores)

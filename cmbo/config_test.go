@@ -239,10 +239,7 @@ func TestForeignAcquisition(t *testing.T) {
 		_, err := fmt.Sscanf(arg, "%g", &g.shares[0])
 		return g, err
 	})
-	var b bytes.Buffer
-	require.NoError(t, o.Snapshot(&b))
-	back, err := Restore(&b)
-	require.NoError(t, err)
+	back := restored(t, o)
 	x := ask(t, o)
 	y := ask(t, back)
 	require.Equal(t, x.X, y.X)
@@ -277,13 +274,9 @@ func TestThompson(t *testing.T) {
 	}
 	open, err := a.Ask(context.Background()) // pending
 	require.NoError(t, err)
-	why, err := a.Explain(context.Background(), open.ID)
-	require.NoError(t, err)
+	why := explain(t, a, open.ID)
 	require.Contains(t, why.String(), Thompson().String())
-	var b bytes.Buffer
-	require.NoError(t, a.Snapshot(&b))
-	back, err := Restore(&b)
-	require.NoError(t, err)
+	back := restored(t, a)
 	x := ask(t, a)
 	y := ask(t, back)
 	require.Equal(t, x.X, y.X)
@@ -331,10 +324,8 @@ func TestDefaultScoresMoments(t *testing.T) {
 // boxAndList returns the unit square without a list, and with one of forty rows.
 func boxAndList(t *testing.T) (*Space, *Space, [][]float64) {
 	box := spaceOf(t, Float("x", 0, 1), Float("y", 0, 1))
-	rows, err := box.Sample(40, 1)
-	require.NoError(t, err)
-	list, err := box.WithCandidates(rows)
-	require.NoError(t, err)
+	rows := sample(t, box, 40, 1)
+	list := listOf(t, box, rows)
 	return box, list, rows
 }
 
@@ -398,8 +389,7 @@ func TestDesignBesideEqualValues(t *testing.T) {
 		prior := priorOf(t, box, tasks, past.opts...)
 		var stored bytes.Buffer
 		require.NoError(t, prior.Encode(&stored))
-		again, err := DecodePrior(&stored)
-		require.NoError(t, err)
+		again := decodePrior(t, &stored)
 		for _, p := range []*Prior{prior, again} {
 			r := p.Report()
 			require.Equal(t, past.want > 0, r.Common == 0 && r.Shrinkage == 0, r)

@@ -52,22 +52,18 @@ func TestContext(t *testing.T) {
 		first := ask(t, o)
 		require.InDelta(t, h, first.X[0], 0.25)
 		require.NoError(t, o.Tell(first.ID, -0.1))
-		var b bytes.Buffer
-		require.NoError(t, o.Snapshot(&b))
-		back := restore(t, &b, cmbo.WithPrior(prior))
+		back := restored(t, o, cmbo.WithPrior(prior))
 		f := func(x []float64) float64 { return -(x[0] - h) * (x[0] - h) }
 		require.Equal(t, drive(t, o, f, 6), drive(t, back, f, 6))
 		tr := transferOf(t, back)
 		require.Equal(t, relation, *tr.Relation)
 		require.Contains(t, tr.String(), "height tells tasks apart: ")
-		task, err := back.Task("new")
-		require.NoError(t, err)
+		task := taskOf(t, back, "new")
 		require.Equal(t, cmbo.Context{"height": 100 + 1000*h}, task.Context)
 	}
 
 	// What was stored is described as it was, through Encode, Tasks and Adopt.
-	back, err := cmbo.DecodePrior(bytes.NewReader(encode(t, prior)))
-	require.NoError(t, err)
+	back := decodePrior(t, bytes.NewReader(encode(t, prior)))
 	require.Equal(t, cmbo.Context{"height": tasks[0].Context["height"], "live": "true"}, back.Tasks()[0].Context)
 	same, err := back.Relation(ctx)
 	require.NoError(t, err)
@@ -243,8 +239,7 @@ func TestContextOfOutputs(t *testing.T) {
 	slices.Reverse(tasks)
 	reversed := learn(t, space, tasks, cmbo.WithIndexPoints(64), cmbo.WithMinimize())
 	slices.Reverse(tasks)
-	back, err := cmbo.DecodePrior(bytes.NewReader(encode(t, prior)))
-	require.NoError(t, err)
+	back := decodePrior(t, bytes.NewReader(encode(t, prior)))
 	require.Equal(t, encode(t, prior), encode(t, back))
 	streamed, err := cmbo.LearnFrom(ctx, space, each(tasks), cmbo.WithIndexPoints(64), cmbo.WithMinimize())
 	require.NoError(t, err)
@@ -279,7 +274,7 @@ func TestContextOfOutputs(t *testing.T) {
 				require.Equal(t, trial.X, same.X)
 				tell(p, same, h)
 			}
-			restored := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
+			restored := restored(t, o, cmbo.WithPrior(prior))
 			tell(o, trial, h)
 			others = append(others, restored)
 			tell(restored, trial, h)

@@ -37,8 +37,7 @@ func TestCostThatIsEqual(t *testing.T) {
 					o := optimizerOf(t, s, append(slices.Clip(opts), more...)...)
 					var rows []int
 					for n := range 5 {
-						ts, err := o.AskN(context.Background(), 2)
-						require.NoError(t, err)
+						ts := askN(t, o, 2)
 						for i, trial := range ts {
 							rows = append(rows, trial.Index)
 							var out Outputs
@@ -249,8 +248,7 @@ func TestRequirementsAsk(t *testing.T) {
 	ctx := context.Background()
 	s, _ := encoded(t, 1, 30)
 	o := optimizerOf(t, s, WithOutput("seconds", AsCost(), AtMost(5)), WithBudget(100))
-	ts, err := o.AskN(ctx, 3)
-	require.NoError(t, err)
+	ts := askN(t, o, 3)
 	for i, trial := range ts[:2] {
 		require.NoError(t, o.Tell(trial.ID, 1, Outputs{"seconds": float64(3 + i)}))
 	}
@@ -313,8 +311,7 @@ func TestBudget(t *testing.T) {
 	var journal bytes.Buffer
 	write := WithJournal(func(lines []byte) error { journal.Write(lines); return nil })
 	o := optimizerOf(t, s, write, WithOutput("seconds", AsCost(), Optional()), WithBudget(10))
-	ts, err := o.AskN(ctx, 6)
-	require.NoError(t, err)
+	ts := askN(t, o, 6)
 	require.NoError(t, o.Observe([]float64{0.5, 0.5}, 1, Outputs{"seconds": 100}))
 	require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 3}))
 	require.NoError(t, o.TellFailed(ts[2].ID))
@@ -323,7 +320,7 @@ func TestBudget(t *testing.T) {
 	assert.Equal(t, 7.5, spent(o), "the mean of the others")
 	require.NoError(t, o.Cancel(ts[3].ID))
 	assert.Equal(t, 7.5, spent(o))
-	_, err = o.Ask(ctx)
+	_, err := o.Ask(ctx)
 	require.ErrorIs(t, err, ErrBudget)
 	require.ErrorContains(t, err, "the budget pays for no more: 2.5 of 10 are left, less what 2 open trials will cost, and every candidate is likely to cost more", "which are expected to cost as much")
 	require.NoError(t, o.Tell(ts[4].ID, 2, Outputs{"seconds": 2.5}))
@@ -352,8 +349,7 @@ func TestBudget(t *testing.T) {
 
 	// In evaluations.
 	o = optimizerOf(t, s, WithBudget(4))
-	ts, err = o.AskN(ctx, 9)
-	require.NoError(t, err)
+	ts = askN(t, o, 9)
 	assert.Len(t, ts, 4)
 	_, err = o.Ask(ctx)
 	assert.ErrorIs(t, err, ErrBudget)
@@ -429,8 +425,7 @@ func TestBudgetOfEvaluationsThatGoOn(t *testing.T) {
 			}
 		}
 		require.Equal(t, 1.0, spent())
-		ts, err := o.AskN(ctx, 2)
-		require.NoError(t, err)
+		ts := askN(t, o, 2)
 		require.Equal(t, 3.0, spent())
 		require.NoError(t, o.Cancel(ts[1].ID))
 		_, err = o.Report(ctx, ts[0].ID, 1, 0.5)
@@ -535,8 +530,7 @@ func TestDesignOfForetoldCosts(t *testing.T) {
 		}
 		return o
 	}
-	want, err := begin().Ask(ctx)
-	require.NoError(t, err)
+	want := ask(t, begin())
 	o := begin(WithBudget(budget))
 	d, m := o.draft(), o.outputs[0]
 	f, ok, err := m.fit(ctx, d, false)
@@ -569,8 +563,7 @@ func TestBudgetOfReportedEnds(t *testing.T) {
 			opts = append(opts, WithCheckpoints())
 		}
 		o := optimizerOf(t, s, append(opts, WithJournal(func(lines []byte) error { journal.Write(lines); return nil }))...)
-		ts, err := o.AskN(ctx, 5)
-		require.NoError(t, err)
+		ts := askN(t, o, 5)
 		require.NoError(t, o.Tell(ts[0].ID, 1, Outputs{"seconds": 6, "parts": 2}))
 		for _, trial := range ts[1:4] {
 			_, err := o.Report(ctx, trial.ID, 1, 0.5)
@@ -586,10 +579,7 @@ func TestBudgetOfReportedEnds(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, p.Diverged)
 
-		var snap bytes.Buffer
-		require.NoError(t, o.Snapshot(&snap))
-		restored, err := Restore(&snap)
-		require.NoError(t, err)
+		restored := restored(t, o)
 		again, _, err := RestoreJournal(bytes.NewReader(journal.Bytes()))
 		require.NoError(t, err)
 		for _, o := range []*Optimizer{o, restored, again} {
@@ -607,8 +597,7 @@ func TestCostOfResumed(t *testing.T) {
 	ctx := context.Background()
 	s, err := NewSpace(Float("x", 0, 1))
 	require.NoError(t, err)
-	s, err = s.WithCandidates([][]float64{{0}, {0.25}, {0.5}, {0.75}, {1}})
-	require.NoError(t, err)
+	s = listOf(t, s, [][]float64{{0}, {0.25}, {0.5}, {0.75}, {1}})
 	for name, c := range map[string]struct {
 		first  Outputs
 		begins int // step of the first report after each stop, 0 for none
@@ -660,8 +649,7 @@ func TestCostOfResumed(t *testing.T) {
 					want = append(want, c.whole)
 				}
 				assert.Equal(t, want, costs)
-				task, err := o.Task("it")
-				require.NoError(t, err)
+				task := taskOf(t, o, "it")
 				column := append(slices.Clone(task.Outputs["seconds"]), task.FailedOutputs["seconds"]...)
 				assert.True(t, slices.EqualFunc(column, []float64{60, 62, c.whole}, func(a, b float64) bool { return a == b || a != a && b != b }), "%v", column)
 				u := outlookOf(t, o)
@@ -674,8 +662,7 @@ func TestCostOfResumed(t *testing.T) {
 				best, ok := o.Best()
 				require.True(t, ok)
 				assert.Equal(t, c.whole <= 64, best.Y == 3, "the limit holds of the whole")
-				k, err := o.Calibration(ctx)
-				require.NoError(t, err)
+				k := calibrate(t, o)
 				if f := k.Outputs["seconds"].Forecasts; c.whole == 65 {
 					assert.Equal(t, scaling.LogWarp([]float64{60, 62}).Apply(65), f[len(f)-1].Y, "of the whole")
 				}
@@ -701,15 +688,13 @@ func TestResumedOnce(t *testing.T) {
 		}
 	}
 	require.Equal(t, Outputs{"seconds": 60}, o.Observations()[0].Outputs)
-	task, err := o.Task("it")
-	require.NoError(t, err)
+	task := taskOf(t, o, "it")
 	require.Equal(t, []Curve{{Steps: []int{0, 1}, Values: []float64{1, 1}}}, task.Curves, "what both have shown")
 }
 
 // A run that goes on after a restart proposes what it would have, with a cost told or known;
 // so does one whose costs are in another unit.
 func TestCostRestored(t *testing.T) {
-	ctx := context.Background()
 	s, tasks := encoded(t, 6, 40)
 	prior := priorOf(t, s, tasks[:5], WithMinimize())
 	target := tasks[5]
@@ -728,8 +713,7 @@ func TestCostRestored(t *testing.T) {
 			run := func(unit float64, restart bool) (rows []int) {
 				o := optimizerOf(t, s, append(slices.Clip(c.opts), WithBudget(100*max(unit, 1)))...)
 				for range 6 {
-					ts, err := o.AskN(ctx, 2)
-					require.NoError(t, err)
+					ts := askN(t, o, 2)
 					for _, trial := range ts {
 						rows = append(rows, trial.Index)
 						var out Outputs
@@ -743,14 +727,10 @@ func TestCostRestored(t *testing.T) {
 						}
 					}
 					if restart {
-						var b bytes.Buffer
-						require.NoError(t, o.Snapshot(&b))
-						o, err = Restore(&b, c.again...)
-						require.NoError(t, err)
+						o = restored(t, o, c.again...)
 					}
 				}
-				x, err := o.Explain(ctx, 12)
-				require.NoError(t, err)
+				x := explain(t, o, 12)
 				assert.Contains(t, x.String(), "over an expected cost of")
 				return rows
 			}
@@ -879,8 +859,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, v, Outputs{"seconds": unit * v}))
 		}
-		_, err := o.AskN(ctx, 2)
-		require.NoError(t, err)
+		askN(t, o, 2)
 		r, d := o.outputs[0], o.draft()
 		f, ok, err := r.fit(ctx, d, true)
 		require.NoError(t, err)
@@ -903,8 +882,7 @@ func TestBudgetOfOpenTrials(t *testing.T) {
 	}
 	// No more are open at a time than the budget is expected to pay for.
 	o = optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AsCost()), WithBudget(60))
-	ts, err := o.AskN(ctx, 30)
-	require.NoError(t, err)
+	ts := askN(t, o, 30)
 	r, d := o.outputs[0], o.draft()
 	f, _, err := r.fit(ctx, d, true)
 	require.NoError(t, err)
@@ -934,8 +912,7 @@ func TestCostOfProposedRow(t *testing.T) {
 	for i := range 12 {
 		require.NoError(t, o.Enqueue([]float64{0.3 / float64(7+i), 0.2}))
 	}
-	ts, err := o.AskN(context.Background(), 12)
-	require.NoError(t, err)
+	ts := askN(t, o, 12)
 	d := o.draft()
 	got, err := d.knownCosts(d.h.EncodedPending())
 	require.NoError(t, err)
@@ -993,21 +970,17 @@ func TestCostOfPrior(t *testing.T) {
 		assert.InEpsilon(t, want, math.Exp(got[i]), 1e-5, i)
 	}
 	for trial, want := range map[int]string{1: "over the expected cost to the power 1.00, whose unit is not known", 2: "over an expected cost of "} {
-		x, err := o.Explain(ctx, trial)
-		require.NoError(t, err)
+		x := explain(t, o, trial)
 		assert.Contains(t, x.String(), want)
 	}
-	tr, err := o.Transfer(ctx)
-	require.NoError(t, err)
+	tr := transferOf(t, o)
 	assert.Equal(t, 6, tr.Outputs["seconds"].Values)
-	c, err := o.Calibration(ctx)
-	require.NoError(t, err)
+	c := calibrate(t, o)
 	assert.Len(t, c.Outputs["seconds"].Forecasts, 6)
 	best, ok := o.Best()
 	assert.True(t, ok, "a cost limits nothing")
 	assert.Nil(t, best.Violations())
-	r, err := o.Recommend(ctx)
-	require.NoError(t, err)
+	r := recommend(t, o)
 	assert.NotNil(t, r.X)
 	u := outlookOf(t, o)
 	// The largest improvement per cost is not that of the largest improvement.
@@ -1050,8 +1023,7 @@ func TestPastValuesThatAreNoCosts(t *testing.T) {
 			}
 			var b bytes.Buffer
 			require.NoError(t, past.Encode(&b))
-			p, err := DecodePrior(&b)
-			require.NoError(t, err)
+			p := decodePrior(t, &b)
 			_, again := expected(p)
 			require.Equal(t, got, again)
 			b.Reset()
@@ -1103,7 +1075,6 @@ func TestBudgetPaysExactly(t *testing.T) {
 // TestCostsToldEqual: as long as all costs told are equal, one of them or more, others are taken to be so, so that no
 // batch is larger than the budget pays for.
 func TestCostsToldEqual(t *testing.T) {
-	ctx := context.Background()
 	line := unitCube(t, 1)
 	for _, told := range []int{1, 7} {
 		o := optimizerOf(t, line, WithOutput("seconds", AsCost()), WithBudget(100), WithInitial(3))
@@ -1113,8 +1084,7 @@ func TestCostsToldEqual(t *testing.T) {
 		}
 		u := outlookOf(t, o)
 		require.True(t, u.Cost == 10 || told == 1 && math.IsNaN(u.Cost), "one value has no scale: %v", u)
-		trials, err := o.AskN(ctx, 40)
-		require.NoError(t, err)
+		trials := askN(t, o, 40)
 		require.Len(t, trials, 10-told)
 	}
 }

@@ -87,8 +87,7 @@ func (c *coverage) count(
 			}
 		}
 	}
-	calibration, err := o.Calibration(ctx)
-	require.NoError(t, err)
+	calibration := calibrate(t, o)
 	for _, forecast := range calibration.Forecasts {
 		c.asked++
 		if forecast.Inside() {

@@ -86,10 +86,8 @@ func TestReportsChangeNoProposal(t *testing.T) {
 			}
 			require.Equal(t, want, got)
 			require.Equal(t, plain.Observations(), o.Observations())
-			a, err := plain.Transfer(ctx)
-			require.NoError(t, err)
-			b, err := o.Transfer(ctx)
-			require.NoError(t, err)
+			a := transferOf(t, plain)
+			b := transferOf(t, o)
 			require.Equal(t, a, b)
 		})
 	}
@@ -164,8 +162,7 @@ func TestCurvesRestored(t *testing.T) {
 				require.Equal(t, snapshot(t, o), snapshot(t, back))
 			}
 			journals = append(journals, journal...)
-			task, err := o.Task("next")
-			require.NoError(t, err)
+			task := taskOf(t, o, "next")
 			learn(t, k.space, []cmbo.Task{task}, smallSets...)
 		})
 	}
@@ -239,8 +236,7 @@ func TestReportStops(t *testing.T) {
 			} else {
 				require.GreaterOrEqual(t, first, 5)
 			}
-			task, err := o.Task("t")
-			require.NoError(t, err)
+			task := taskOf(t, o, "t")
 			require.Len(t, task.Curves, len(task.Y))
 			estimates := 0
 			for i, c := range task.Curves {
@@ -256,11 +252,9 @@ func TestReportStops(t *testing.T) {
 				}
 			}
 			require.Greater(t, estimates, stops/2)
-			_, err = o.Recommend(ctx)
-			require.NoError(t, err)
+			recommend(t, o)
 			outlookOf(t, o)
-			_, err = o.Calibration(ctx)
-			require.NoError(t, err)
+			calibrate(t, o)
 			explain(t, o, 20)
 		})
 	}
@@ -322,8 +316,7 @@ func TestCheckpoints(t *testing.T) {
 			best, _ := o.Best()
 			require.Greater(t, best.Y, 106.4)
 			require.Greater(t, compared, 20)
-			task, err := o.Task("t")
-			require.NoError(t, err)
+			task := taskOf(t, o, "t")
 			points := make(map[string]bool)
 			for i, c := range task.Curves {
 				require.False(t, points[fmt.Sprint(task.X[i])], "a point is one evaluation")
@@ -539,8 +532,7 @@ func TestStoppedHasNoOwn(t *testing.T) {
 		require.NoError(t, o.Tell(trial.ID, y))
 		told[fmt.Sprint(trial.X)] = y
 	}
-	rec, err := o.Recommend(ctx)
-	require.NoError(t, err)
+	rec := recommend(t, o)
 	var best, bestMean []float64
 	worth, mean := math.Inf(1), math.Inf(1)
 	for _, ob := range o.Observations() {
@@ -632,8 +624,7 @@ func TestReportErrors(t *testing.T) {
 	require.True(t, p.Stop && p.Diverged)
 	require.Equal(t, "stop: the value of step 4 is no number, and trial 1 has failed", p.String())
 	require.ErrorIs(t, o.Tell(trial.ID, 1), cmbo.ErrTrialClosed)
-	task, err := o.Task("t")
-	require.NoError(t, err)
+	task := taskOf(t, o, "t")
 	require.Len(t, task.Failed, 1)
 
 	box := unitCube(t, 2)
@@ -726,8 +717,7 @@ func TestCurvesOfTasks(t *testing.T) {
 		require.Equal(t, want, curves(p))
 		var b bytes.Buffer
 		require.NoError(t, p.Encode(&b))
-		back, err := cmbo.DecodePrior(bytes.NewReader(b.Bytes()))
-		require.NoError(t, err)
+		back := decodePrior(t, bytes.NewReader(b.Bytes()))
 		require.Equal(t, want, curves(back))
 		adopted, _, err := p.Adopt(ctx, box, cmbo.Changes{}, smallSets...)
 		require.NoError(t, err)
@@ -775,7 +765,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 	square := unitCube(t, 2)
 	f := func(x []float64) float64 { return -(x[0] - 0.3) * (x[0] - 0.3) }
 	at := func(x []float64, step int) float64 { return f(x) + 0.02*x[1]/float64(step) }
-	run := func(seed uint64, restored bool) (asked [][]float64, resumed bool) {
+	run := func(seed uint64, restart bool) (asked [][]float64, resumed bool) {
 		o := newOptimizer(t, square, cmbo.WithCheckpoints(), cmbo.WithInitial(6), cmbo.WithSeed(seed))
 		for range 6 {
 			trial := ask(t, o)
@@ -792,10 +782,8 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 		_, err := o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
 		require.NoError(t, err)
 		require.NoError(t, o.Tell(two[1].ID, f(two[1].X)))
-		if restored {
-			var b bytes.Buffer
-			require.NoError(t, o.Snapshot(&b))
-			o = restore(t, &b)
+		if restart {
+			o = restored(t, o)
 		}
 		for range 3 {
 			trial := ask(t, o)
@@ -834,13 +822,12 @@ func TestRefitAsRowsChange(t *testing.T) {
 	var seen [][]float64
 	check := func() {
 		t.Helper()
-		back := restore(t, bytes.NewReader(snapshot(t, o)))
+		back := restored(t, o)
 		got := parameters(o)
 		require.Equal(t, got, parameters(back), "restored before the fit")
-		back = restore(t, bytes.NewReader(snapshot(t, o)))
+		back = restored(t, o)
 		require.Equal(t, got, parameters(back), "restored after it")
-		rows, err := o.Task("rows")
-		require.NoError(t, err)
+		rows := taskOf(t, o, "rows")
 		plain := newOptimizer(t, line, cmbo.WithInitial(0))
 		for i, x := range rows.X {
 			if v := rows.NoiseVariance[i]; v > 0 {
@@ -892,8 +879,7 @@ func TestTransferCountsTold(t *testing.T) {
 	var past []cmbo.Task
 	for k := range 4 {
 		one := cmbo.Task{ID: fmt.Sprint(k)}
-		rows, err := line.Sample(15, uint64(k))
-		require.NoError(t, err)
+		rows := sample(t, line, 15, uint64(k))
 		for _, x := range rows {
 			y := f(x[0])
 			one.X, one.Y = append(one.X, x), append(one.Y, y)

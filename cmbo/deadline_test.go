@@ -15,8 +15,7 @@ import (
 // and proposes what one without an end does, without a past and with one of fewer values than the run's.
 func TestAskGoesOn(t *testing.T) {
 	space := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
-	points, err := space.Sample(40, 1)
-	require.NoError(t, err)
+	points := sample(t, space, 40, 1)
 	past := cmbo.WithPrior(learn(t, space, []cmbo.Task{{ID: "a", X: points[:3], Y: []float64{1, 3, 2}}}))
 	ask := func(patience func() context.Context, opts ...cmbo.Option) (cmbo.Trial, int) {
 		o := newOptimizer(t, space, opts...)

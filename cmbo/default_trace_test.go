@@ -183,8 +183,7 @@ func (p *defaultProblem) run(t *testing.T) []defaultTraceStep {
 			mean, sd := predict(t, o, x[:p.space.Dim()])
 			s.Predict = append(s.Predict, hexadecimal(mean, sd)...)
 		}
-		transfer, err := o.Transfer(ctx)
-		require.NoError(t, err)
+		transfer := transferOf(t, o)
 		for _, sh := range transfer.Hypotheses {
 			s.Shares = append(s.Shares, hexadecimal(sh.Mass, sh.Reversed)...)
 		}
@@ -253,8 +252,7 @@ func defaultProblems(t *testing.T) []defaultProblem {
 	plain := learn(t, list, few, small...)
 	var file bytes.Buffer
 	require.NoError(t, plain.Encode(&file))
-	decoded, err := cmbo.DecodePrior(&file)
-	require.NoError(t, err)
+	decoded := decodePrior(t, &file)
 	var once int
 	return []defaultProblem{
 		{name: "list, 90 tasks", space: list, prior: many, steps: 14, batch: 1, f: target},

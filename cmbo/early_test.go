@@ -180,8 +180,7 @@ func TestSmallPast(t *testing.T) {
 					return 100 / (1 + math.Exp((50-v+9*math.Pow(math.Log10(x[4])-0.5, 2)+25*math.Exp(-x[5]/3))/18))
 				}
 			}
-			rows, err := s.Sample(past+budget, seed)
-			require.NoError(t, err)
+			rows := sample(t, s, past+budget, seed)
 			f, task := reaction(), cmbo.Task{ID: "before"}
 			for _, x := range rows[:past] {
 				task.X, task.Y = append(task.X, x), append(task.Y, f(x)+noise*r.NormFloat64())

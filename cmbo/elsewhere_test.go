@@ -68,12 +68,10 @@ func elsewhere(tb testing.TB, family string, seed uint64) *pastProblem {
 	if family == "fails there" {
 		h.fails = func(x []float64) bool { one, _ := distance(x, common); return one <= 0.15*float64(dim) }
 	}
-	at, err := space.Sample(20000, seed)
-	require.NoError(tb, err)
+	at := sample(tb, space, 20000, seed)
 	if *elsewhereListed > 0 {
 		at = at[:*elsewhereListed]
-		h.space, err = space.WithCandidates(at)
-		require.NoError(tb, err)
+		h.space = listOf(tb, space, at)
 	}
 	most := math.Inf(-1)
 	for _, x := range at {

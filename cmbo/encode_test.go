@@ -36,8 +36,7 @@ func TestPriorRoundTrip(t *testing.T) {
 	for j := range 4 {
 		o := newOptimizer(t, mixed, cmbo.WithInitial(12), cmbo.WithSeed(uint64(j)))
 		drive(t, o, func(x []float64) float64 { return f(x[:2]) + x[2] + float64(j)*x[3] }, 12)
-		task, err := o.Task(string(rune('a' + j)))
-		require.NoError(t, err)
+		task := taskOf(t, o, string(rune('a'+j)))
 		task.NoiseVariance = make([]float64, 12)
 		task.NoiseVariance[3] = 0.01
 		tasks = append(tasks, task)
@@ -45,8 +44,7 @@ func TestPriorRoundTrip(t *testing.T) {
 	check := func(t *testing.T, p *cmbo.Prior, space *cmbo.Space, f func([]float64) float64) {
 		b := encode(t, p)
 		require.Equal(t, b, encode(t, p), "deterministic")
-		q, err := cmbo.DecodePrior(bytes.NewReader(b))
-		require.NoError(t, err)
+		q := decodePrior(t, bytes.NewReader(b))
 		require.Equal(t, b, encode(t, q), "whole")
 		require.Equal(t, p.Report(), q.Report())
 		require.Equal(t, p.NoiseVariance(), q.NoiseVariance())
@@ -184,8 +182,7 @@ func TestPriorRefusesValues(t *testing.T) {
 	require.ErrorContains(t, err, `task "crashed": no observations`)
 	_, err = cmbo.DecodePrior(bytes.NewReader(cmbo.Reseal(bytes.Replace(b, []byte("\acrashed"), []byte("\x00"), 1))))
 	require.ErrorContains(t, err, `task 1 has 1 points and the ID ""`)
-	p, err := cmbo.DecodePrior(bytes.NewReader(b))
-	require.NoError(t, err)
+	p := decodePrior(t, bytes.NewReader(b))
 	_, _, err = p.Adopt(ctx, box, cmbo.Changes{}, cmbo.WithIndexPoints(3))
 	require.NoError(t, err, "the largest value that is legal stays so")
 }
@@ -288,8 +285,7 @@ func TestPriorTasks(t *testing.T) {
 		}
 		p := learn(t, box, []cmbo.Task{task}, append(opts, cmbo.WithIndexPoints(12))...)
 		b := encode(t, p)
-		decoded, err := cmbo.DecodePrior(bytes.NewReader(b))
-		require.NoError(t, err)
+		decoded := decodePrior(t, bytes.NewReader(b))
 		require.Equal(t, b, encode(t, decoded))
 		for _, got := range [][]cmbo.Task{p.Tasks(), decoded.Tasks()} {
 			require.Equal(t, task.Y, got[0].Y)
@@ -307,7 +303,6 @@ func TestPriorOfLargeVariances(t *testing.T) {
 	p := learn(t, cube, tasks)
 	var b bytes.Buffer
 	require.NoError(t, p.Encode(&b))
-	back, err := cmbo.DecodePrior(&b)
-	require.NoError(t, err)
+	back := decodePrior(t, &b)
 	require.Equal(t, tasks[0].NoiseVariance, back.Tasks()[0].NoiseVariance)
 }

@@ -69,7 +69,7 @@ func TestEnqueueCandidate(t *testing.T) {
 	require.NoError(t, o.Enqueue(rows[17]))
 	trial := ask(t, o)
 	require.Equal(t, 17, trial.Index)
-	again := restore(t, bytes.NewReader(snapshot(t, o)))
+	again := restored(t, o)
 	require.Equal(t, o.Open(), again.Open())
 	require.Contains(t, strings.Join(strings.Fields(string(snapshot(t, o))), ""), `"event":"enqueued"`)
 }

@@ -1,7 +1,6 @@
 package cmbo_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -88,7 +87,7 @@ func TestExplain(t *testing.T) {
 			steps := make(map[int]cmbo.Step)
 			transfers := make(map[int]cmbo.Transfer)
 			// 1 is enqueued and 2 of the design; 5 and 6 are asked while 4 is open.
-			play := func(o *cmbo.Optimizer, explain bool) (asked [][]float64) {
+			play := func(o *cmbo.Optimizer, explains bool) (asked [][]float64) {
 				var open []cmbo.Trial
 				for i := 1; i <= 8; i++ {
 					if i != 5 && i != 6 {
@@ -102,9 +101,8 @@ func TestExplain(t *testing.T) {
 					if open = append(open, trial); i == 4 || i == 5 {
 						continue
 					}
-					if explain {
-						_, err := o.Explain(ctx, max(1, i-2))
-						require.NoError(t, err)
+					if explains {
+						explain(t, o, max(1, i-2))
 						outlookOf(t, o)
 					}
 					for _, trial := range open {
@@ -115,9 +113,7 @@ func TestExplain(t *testing.T) {
 				return asked
 			}
 			require.Equal(t, play(silent, false), play(o, true))
-			var snapshot bytes.Buffer
-			require.NoError(t, o.Snapshot(&snapshot))
-			restored := restore(t, &snapshot, c.opts...)
+			restored := restored(t, o, c.opts...)
 			for id := 1; id <= 8; id++ {
 				x := explain(t, restored, id)
 				again := explain(t, o, id)
@@ -243,7 +239,7 @@ func TestOutlookMostHolds(t *testing.T) {
 		m, s := predict(t, o, x)
 		mean, sd = append(mean, m), append(sd, s)
 	}
-	_ = ask(t, o)
+	ask(t, o)
 	step, ok := o.LastStep()
 	require.True(t, ok)
 	var most, unlimited float64
@@ -284,7 +280,7 @@ func TestOutlookOfPrior(t *testing.T) {
 	require.NoError(t, o.TellFailed(next.ID))
 	v := outlookOf(t, o)
 	require.Less(t, v.Expected, u.Expected)
-	_ = ask(t, o)
+	ask(t, o)
 	s, _ = o.LastStep()
 	// The score has the success squared, one of seven having failed, the outlook the success itself.
 	done := make(map[int]bool)

@@ -174,8 +174,7 @@ func TestFamilies(t *testing.T) {
 	testutil.SkipShort(t, "it compares areas")
 	ctx := context.Background()
 	square := newSpace(t, cmbo.Float("x", 0, 1), cmbo.Float("y", 0, 1))
-	space, err := square.WithCandidates(familyGrid)
-	require.NoError(t, err)
+	space := listOf(t, square, familyGrid)
 	var learning []cmbo.LearnOption
 	if *familyProblems < 10 {
 		learning = append(learning, cmbo.WithIndexPoints(100)) // nearly all of the time goes into Learn
@@ -210,8 +209,7 @@ func TestFamilies(t *testing.T) {
 				opt := newOptimizer(t, space, cmbo.WithPrior(prior), own)
 				a, first := regretArea(t, opt, y)
 				with += a
-				transfer, err := opt.Transfer(ctx)
-				require.NoError(t, err)
+				transfer := transferOf(t, opt)
 				verdicts[transfer.Verdict]++
 				opt = newOptimizer(t, space, own)
 				b, _ := regretArea(t, opt, y)
@@ -250,8 +248,7 @@ func regretArea(t *testing.T, opt *cmbo.Optimizer, y []float64) (sum float64, fi
 	lo, hi := slices.Min(y), slices.Max(y)
 	best := lo
 	for range *familyBudget {
-		trial, err := opt.Ask(context.Background())
-		require.NoError(t, err)
+		trial := ask(t, opt)
 		require.NoError(t, opt.Tell(trial.ID, y[trial.Index]))
 		if first == nil {
 			first = trial.X

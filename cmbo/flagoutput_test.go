@@ -20,8 +20,7 @@ func TestOutputAlikeBeyondItsLimit(t *testing.T) {
 	var tasks []cmbo.Task
 	for _, id := range []string{"a", "b", "c"} {
 		task := cmbo.Task{ID: id}
-		task.X, err = space.Sample(20, uint64(id[0]))
-		require.NoError(t, err)
+		task.X = sample(t, space, 20, uint64(id[0]))
 		for _, x := range task.X {
 			task.Y = append(task.Y, objective(x))
 		}

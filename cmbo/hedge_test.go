@@ -73,8 +73,7 @@ func TestHedgeShares(t *testing.T) {
 		best := 0.0
 		count := make(map[string]int)
 		for i := range 30 {
-			past, err := o.Transfer(ctx)
-			require.NoError(t, err)
+			past := transferOf(t, o)
 			var upright, reversed float64
 			for _, sh := range past.Hypotheses {
 				if sh.Level != cmbo.LevelNone {
@@ -281,9 +280,7 @@ func TestHedgeDraws(t *testing.T) {
 		for i := range 16 {
 			back := o
 			if !farthest { // a run of an ablation is not stored
-				var b bytes.Buffer
-				require.NoError(t, o.Snapshot(&b))
-				back = restore(t, &b, cmbo.WithPrior(p))
+				back = restored(t, o, cmbo.WithPrior(p))
 			}
 			trial := ask(t, o)
 			if back != o {
@@ -346,9 +343,7 @@ func TestHedgeRestored(t *testing.T) {
 	drive(t, o, honest, 7)
 	_, err := o.Ask(ctx) // stays open
 	require.NoError(t, err)
-	var b bytes.Buffer
-	require.NoError(t, o.Snapshot(&b))
-	back := restore(t, &b, cmbo.WithPrior(p))
+	back := restored(t, o, cmbo.WithPrior(p))
 	seen := make(map[string]bool)
 	for id := 1; id <= 8; id++ {
 		require.Equal(t, judgeOf(t, o, id), judgeOf(t, back, id))

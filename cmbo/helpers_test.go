@@ -1,6 +1,7 @@
 package cmbo_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -93,6 +94,11 @@ func restore(t testing.TB, snapshot io.Reader, opts ...cmbo.Option) *cmbo.Optimi
 	return o
 }
 
+// restored returns the run that a snapshot of o restores.
+func restored(t testing.TB, o *cmbo.Optimizer, opts ...cmbo.Option) *cmbo.Optimizer {
+	return restore(t, bytes.NewReader(snapshot(t, o)), opts...)
+}
+
 func ask(t testing.TB, o *cmbo.Optimizer) cmbo.Trial {
 	trial, err := o.Ask(ctx)
 	require.NoError(t, err)
@@ -127,6 +133,54 @@ func report(t testing.TB, o *cmbo.Optimizer, id, step int, y float64) cmbo.Prosp
 	p, err := o.Report(ctx, id, step, y)
 	require.NoError(t, err)
 	return p
+}
+
+func transferOf(t testing.TB, o *cmbo.Optimizer) cmbo.Transfer {
+	out, err := o.Transfer(ctx)
+	require.NoError(t, err)
+	return out
+}
+
+func recommend(t testing.TB, o *cmbo.Optimizer) cmbo.Recommendation {
+	out, err := o.Recommend(ctx)
+	require.NoError(t, err)
+	return out
+}
+
+func calibrate(t testing.TB, o *cmbo.Optimizer) cmbo.Calibration {
+	out, err := o.Calibration(ctx)
+	require.NoError(t, err)
+	return out
+}
+
+func taskOf(t testing.TB, o *cmbo.Optimizer, id string) cmbo.Task {
+	out, err := o.Task(id)
+	require.NoError(t, err)
+	return out
+}
+
+func decodePrior(t testing.TB, r io.Reader) *cmbo.Prior {
+	out, err := cmbo.DecodePrior(r)
+	require.NoError(t, err)
+	return out
+}
+
+func sample(t testing.TB, s *cmbo.Space, n int, seed uint64) [][]float64 {
+	out, err := s.Sample(n, seed)
+	require.NoError(t, err)
+	return out
+}
+
+func listOf(t testing.TB, s *cmbo.Space, rows [][]float64) *cmbo.Space {
+	out, err := s.WithCandidates(rows)
+	require.NoError(t, err)
+	return out
+}
+
+func quantiles(t testing.TB, o *cmbo.Optimizer, x []float64) cmbo.Quantiles {
+	out, err := o.Quantiles(ctx, x)
+	require.NoError(t, err)
+	return out
 }
 
 // drive asks and tells n times and returns the points asked.

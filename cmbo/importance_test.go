@@ -1,7 +1,6 @@
 package cmbo
 
 import (
-	"bytes"
 	"context"
 	"math"
 	"slices"
@@ -42,8 +41,7 @@ func TestImportanceOfMixtures(t *testing.T) {
 	for i := range 101 {
 		rows = append(rows, []float64{float64(i) / 100, 1 - float64(i)/100})
 	}
-	space, err = space.WithCandidates(rows)
-	require.NoError(t, err)
+	space = listOf(t, space, rows)
 	a, b := space.Pairs(importancePoints, rng.Stream(1, "importance"))
 	first, total, err := shares(a, b, func(rows [][]float64) (out []float64, err error) {
 		for _, x := range rows {
@@ -58,15 +56,12 @@ func TestImportanceOfMixtures(t *testing.T) {
 
 // TestImportanceOfNothing: what no parameter changes has no shares, whatever its roundings.
 func TestImportanceOfNothing(t *testing.T) {
-	ctx := context.Background()
 	space := spaceOf(t, Float("x", 0, 1), Bool("y"))
-	rows, err := space.Sample(20, 1)
-	require.NoError(t, err)
+	rows := sample(t, space, 20, 1)
 	for _, level := range []float64{3.7, -1e6, 1e-9} {
 		prior := priorOf(t, space, []Task{{ID: "past", X: rows, Y: slices.Repeat([]float64{level}, len(rows))}})
 		o := optimizerOf(t, space, WithPrior(prior))
-		got, err := o.Importance(ctx)
-		require.NoError(t, err)
+		got := importance(t, o)
 		require.Equal(t, []Importance{{Param: "x"}, {Param: "y"}}, got, level)
 	}
 }
@@ -178,20 +173,17 @@ func TestImportance(t *testing.T) {
 	v := []float64{100. / 12, 9. / 4, 0, 0, 0}
 	sum := v[0] + v[1] + 900./144
 	o := optimizerOf(t, space, WithMinimize())
-	none, err := o.Importance(ctx)
-	require.NoError(t, err)
+	none := importance(t, o)
 	for _, p := range none {
 		assert.Zero(t, p.Total)
 	}
-	rows, err := space.Sample(120, 3)
-	require.NoError(t, err)
+	rows := sample(t, space, 120, 3)
 	task := Task{ID: "past"}
 	for _, x := range rows {
 		require.NoError(t, o.Observe(x, f(x)))
 		task.X, task.Y = append(task.X, x), append(task.Y, 100+2*f(x))
 	}
-	got, err := o.Importance(ctx)
-	require.NoError(t, err)
+	got := importance(t, o)
 	require.Len(t, got, 5)
 	for i, p := range got {
 		together := 0.
@@ -202,24 +194,18 @@ func TestImportance(t *testing.T) {
 		assert.InDelta(t, v[i]/sum, p.First, .08, p.Param)
 		assert.InDelta(t, (v[i]+together)/sum, p.Total, .08, p.Param)
 	}
-	var b bytes.Buffer
-	require.NoError(t, o.Snapshot(&b))
-	restored, err := Restore(&b)
-	require.NoError(t, err)
-	again, err := restored.Importance(ctx)
-	require.NoError(t, err)
+	restored := restored(t, o)
+	again := importance(t, restored)
 	require.Equal(t, got, again)
 
-	list, err := space.WithCandidates(rows)
-	require.NoError(t, err)
+	list := listOf(t, space, rows)
 	prior := priorOf(t, list, []Task{task})
 	o = optimizerOf(t, list, WithPrior(prior))
-	got, err = o.Importance(ctx)
-	require.NoError(t, err)
+	got = importance(t, o)
 	assert.Greater(t, got[0].First, got[1].First)
 	assert.Less(t, got[4].Total, .1)
 	canceled, cancel := context.WithCancel(ctx)
 	cancel()
-	_, err = o.Importance(canceled)
+	_, err := o.Importance(canceled)
 	require.ErrorIs(t, err, context.Canceled)
 }

@@ -218,14 +218,12 @@ func TestPastOfTwoValues(t *testing.T) {
 	f := func(x []float64) float64 { return (x[0]-0.3)*(x[0]-0.3) + x[1] + 0.3*x[2] }
 	var tasks []cmbo.Task
 	for i := range 10 {
-		x, err := s.Sample(2, uint64(i))
-		require.NoError(t, err)
+		x := sample(t, s, 2, uint64(i))
 		tasks = append(tasks, cmbo.Task{ID: fmt.Sprint(i), X: x, Y: []float64{f(x[0]), f(x[1])}})
 	}
 	p := learn(t, s, tasks, cmbo.WithMinimize())
 	o := newOptimizer(t, s, cmbo.WithPrior(p))
-	rows, err := s.Sample(12, 77)
-	require.NoError(t, err)
+	rows := sample(t, s, 12, 77)
 	var y []float64
 	for _, x := range rows {
 		y = append(y, f(x))
@@ -273,8 +271,7 @@ func TestLearnsOneFunctionOfAllTasks(t *testing.T) {
 	size := func(x []float64) float64 { return x[0] * x[1] }
 	var tasks []cmbo.Task
 	for i := range 20 {
-		x, err := space.Sample(30, uint64(1+i))
-		require.NoError(t, err)
+		x := sample(t, space, 30, uint64(1+i))
 		task := cmbo.Task{ID: fmt.Sprint(i), X: x}
 		for _, x := range x {
 			task.Y = append(task.Y, size(x))
@@ -303,8 +300,7 @@ func TestLearnsFromRunsThatConverged(t *testing.T) {
 	for i := range 6 {
 		task := cmbo.Task{ID: fmt.Sprint(i)}
 		best := []float64{0.5 + 0.1*r.Float64(), 0.4 + 0.1*r.Float64()}
-		x, err := space.Sample(100, uint64(1+i))
-		require.NoError(t, err)
+		x := sample(t, space, 100, uint64(1+i))
 		for j, x := range x {
 			if j >= 30 {
 				x[0], x[1] = best[0]+0.002*(x[0]-0.5), best[1]+0.002*(x[1]-0.5)

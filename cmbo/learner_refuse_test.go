@@ -281,8 +281,7 @@ func TestPriorKeepsCurves(t *testing.T) {
 	require.NotNil(t, p.curves)
 	var b bytes.Buffer
 	require.NoError(t, p.Encode(&b))
-	q, err := DecodePrior(&b)
-	require.NoError(t, err)
+	q := decodePrior(t, &b)
 	require.Equal(t, q.curves, p.curves)
 }
 

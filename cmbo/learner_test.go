@@ -148,8 +148,7 @@ func TestLearnerIsTheSameEverywhere(t *testing.T) {
 
 	var b bytes.Buffer
 	require.NoError(t, sorted.Encode(&b))
-	read, err := cmbo.DecodePrior(bytes.NewReader(b.Bytes()))
-	require.NoError(t, err)
+	read := decodePrior(t, bytes.NewReader(b.Bytes()))
 	require.Equal(t, 55, read.NumTasks())
 	require.Equal(t, want, digest(t, read))
 	require.Equal(t, want, fmt.Sprintf("%x", b.Bytes()[b.Len()-32:]), "the digest ends the encoded prior")

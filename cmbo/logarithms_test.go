@@ -59,8 +59,7 @@ func skewedCosts(tb testing.TB, family string, seed uint64) (*pastProblem, float
 	}
 	h.target = function()
 	h.tasks = pastOfFunctions(tb, h.space, r, function)
-	at, err := h.space.Sample(20000, seed)
-	require.NoError(tb, err)
+	at := sample(tb, h.space, 20000, seed)
 	least := math.Inf(1)
 	for _, x := range at {
 		least = min(least, -h.target(x))
@@ -122,8 +121,7 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 		require.NoError(t, o.Tell(a.ID, target(a.X)))
 		require.NoError(t, mirrored.Tell(b.ID, -target(b.X)))
 	}
-	at, err := space.Sample(20, 5)
-	require.NoError(t, err)
+	at := sample(t, space, 20, 5)
 	for _, x := range at {
 		mean, sd := predict(t, o, x)
 		mirroredMean, mirroredSD := predict(t, mirrored, x)
@@ -136,15 +134,13 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 	for _, y := range []float64{0, -2} {
 		trial := ask(t, o)
 		require.NoError(t, o.Tell(trial.ID, y))
-		q, err := o.Quantiles(ctx, trial.X)
-		require.NoError(t, err)
+		q := quantiles(t, o, trial.X)
 		require.InDelta(t, y, q.Median, 0.5)
 		mean, sd := predict(t, o, trial.X)
 		require.False(t, math.IsNaN(mean) || math.IsNaN(sd))
 		u := outlookOf(t, o)
 		require.GreaterOrEqual(t, u.Expected, 0.0)
-		c, err := o.Calibration(ctx)
-		require.NoError(t, err)
+		c := calibrate(t, o)
 		f := c.Forecasts[len(c.Forecasts)-1]
 		var density float64
 		const steps, far = 200000, 12
@@ -161,8 +157,7 @@ func TestLogarithmsByLikelihood(t *testing.T) {
 
 	var b bytes.Buffer
 	require.NoError(t, p.Encode(&b))
-	q, err := cmbo.DecodePrior(&b)
-	require.NoError(t, err)
+	q := decodePrior(t, &b)
 	require.True(t, q.Report().Logarithms)
 	b.Reset()
 	require.NoError(t, o.Snapshot(&b))
@@ -226,8 +221,7 @@ func TestLogarithmsOfManyTasks(t *testing.T) {
 		tasks[i].ID = fmt.Sprint("copy", i)
 	}
 	q := learn(t, space, tasks)
-	at, err := space.Sample(20, 5)
-	require.NoError(t, err)
+	at := sample(t, space, 20, 5)
 	o, want := newOptimizer(t, space, cmbo.WithPrior(p)), newOptimizer(t, space, cmbo.WithPrior(q))
 	for _, x := range at {
 		mean, sd := predict(t, o, x)

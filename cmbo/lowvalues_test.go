@@ -1,7 +1,6 @@
 package cmbo_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math"
@@ -124,7 +123,7 @@ func TestPenaltiesAlikeWithoutAPast(t *testing.T) {
 			}
 			if len(opts) == 0 {
 				asked = drive(t, o, func(x []float64) float64 { return f(x, penalty) }, 8)
-				back := restore(t, bytes.NewReader(snapshot(t, o)))
+				back := restored(t, o)
 				askSame(t, o, back)
 			}
 			mean, sd := predict(t, o, []float64{0.2, 0.2})
@@ -158,8 +157,7 @@ func TestPenaltiesWithoutAPast(t *testing.T) {
 		dim := 2 + int(seed%4)
 		f := slopesTo(family, r, dim, 1)[0]
 		s := unitCube(t, dim)
-		points, err := s.Sample(4000, r.Uint64())
-		require.NoError(t, err)
+		points := sample(t, s, 4000, r.Uint64())
 		along := make([]float64, dim)
 		for j := range along {
 			along[j] = r.NormFloat64()
@@ -248,8 +246,7 @@ func TestIntervalsHoldLowValuesTold(t *testing.T) {
 		}
 		f, o := bowl(), newOptimizer(t, space, cmbo.WithPrior(learn(t, space, tasks)))
 		holds := func(x []float64) int {
-			q, err := o.Quantiles(ctx, x)
-			require.NoError(t, err)
+			q := quantiles(t, o, x)
 			if y := f(x); q.Low <= y && y <= q.High {
 				return 1
 			}
@@ -265,8 +262,7 @@ func TestIntervalsHoldLowValuesTold(t *testing.T) {
 				told += holds(ob.X)
 			}
 		}
-		at, err := space.Sample(100, seed)
-		require.NoError(t, err)
+		at := sample(t, space, 100, seed)
 		for _, x := range at {
 			random++
 			held += holds(x)

@@ -188,8 +188,7 @@ func TestLowEndsOfAPrior(t *testing.T) {
 	r := rng.Stream(1, t.Name())
 	h := problemOf(t, r, 2, basins("Zakharov", r, 2, 4), 0)
 	h.run(t, 30)
-	at, err := h.space.Sample(20, h.rows)
-	require.NoError(t, err)
+	at := sample(t, h.space, 20, h.rows)
 	minimized := slices.Clone(h.tasks)
 	for i := range minimized {
 		minimized[i].Y = nil
@@ -200,8 +199,7 @@ func TestLowEndsOfAPrior(t *testing.T) {
 	prior, mirrored := learn(t, h.space, h.tasks), learn(t, h.space, minimized, cmbo.WithMinimize())
 	var b bytes.Buffer
 	require.NoError(t, mirrored.Encode(&b))
-	decoded, err := cmbo.DecodePrior(&b)
-	require.NoError(t, err)
+	decoded := decodePrior(t, &b)
 	var lows []float64
 	for i, p := range []*cmbo.Prior{prior, mirrored, decoded} {
 		sign := 1.0
@@ -214,8 +212,7 @@ func TestLowEndsOfAPrior(t *testing.T) {
 		}
 		least := math.Inf(1)
 		for _, x := range at {
-			q, err := o.Quantiles(ctx, x)
-			require.NoError(t, err)
+			q := quantiles(t, o, x)
 			least = min(least, sign*q.Low, sign*q.High)
 		}
 		lows = append(lows, least)

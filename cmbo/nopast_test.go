@@ -1,7 +1,6 @@
 package cmbo_test
 
 import (
-	"bytes"
 	"flag"
 	"fmt"
 	"math"
@@ -231,7 +230,7 @@ func TestViewRestored(t *testing.T) {
 	require.True(t, seen(o))
 	mean, sd := predict(t, o, []float64{0.9, 0.9})
 	require.Greater(t, mean+2*sd, 100.0)
-	back := restore(t, bytes.NewReader(snapshot(t, o)))
+	back := restored(t, o)
 	for range 8 {
 		a, b := askSame(t, o, back)
 		require.NoError(t, o.Tell(a.ID, cost(a.X)))

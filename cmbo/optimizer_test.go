@@ -128,7 +128,7 @@ func TestOptimizerCountsProposals(t *testing.T) {
 	s := new(steps)
 	o := newOptimizer(t, space, cmbo.WithSurrogate(s), cmbo.WithInitial(0))
 	for range 3 {
-		_ = ask(t, o)
+		ask(t, o)
 	}
 	require.Equal(t, []int{1, 2, 3}, slices.Compact(s.seen))
 }
@@ -196,8 +196,7 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 	for i := range 25 {
 		rows = append(rows, []float64{float64(i)})
 	}
-	list, err := listed.WithCandidates(rows)
-	require.NoError(t, err)
+	list := listOf(t, listed, rows)
 	large := newSpace(t, cmbo.LogInt("n", 1, 5000))
 	for _, s := range []*cmbo.Space{list, listed, large} {
 		for _, initial := range []int{0, 40} {
@@ -220,9 +219,10 @@ func TestFailedPointsAreNotRepeated(t *testing.T) {
 				switch i {
 				case 2:
 					fresh := len(journal)
-					o = restore(t, bytes.NewReader(snapshot(t, o)), model, write)
+					o = restored(t, o, model, write)
 					journal = journal[fresh:]
 				case 3, 6:
+					var err error
 					o, _, err = cmbo.RestoreJournal(bytes.NewReader(journal), model, write)
 					require.NoError(t, err)
 				}
@@ -272,9 +272,7 @@ func TestOptimizerMixedSpaceProposesValidPoints(t *testing.T) {
 	for j := range tasks {
 		o := newOptimizer(t, space, cmbo.WithInitial(20), cmbo.WithSeed(uint64(j)))
 		drive(t, o, f, 15)
-		var err error
-		tasks[j], err = o.Task(string(rune('a' + j)))
-		require.NoError(t, err)
+		tasks[j] = taskOf(t, o, string(rune('a'+j)))
 	}
 	for name, opts := range map[string][]cmbo.Option{
 		"plain":   {cmbo.WithCandidateCounts(200, 50)},
@@ -428,9 +426,9 @@ func TestOptimizerPendingLeavesMean(t *testing.T) {
 		drive(t, o, bump([]float64{0.3, 0.3}), 4)
 		x := []float64{0.5, 0.5}
 		m0, s0 := predict(t, o, x)
-		_ = ask(t, o)
+		ask(t, o)
 		first, _ := o.LastStep()
-		_ = ask(t, o)
+		ask(t, o)
 		second, _ := o.LastStep()
 		require.Equal(t, first.Mean, second.Mean)
 		for i := range first.SD {
@@ -548,7 +546,7 @@ func TestOptimizerRepeatedMeasurements(t *testing.T) {
 		m, s := predict(t, o, x)
 		require.InDelta(t, 1, m, 0.1)
 		require.Less(t, s, s0)
-		_ = ask(t, o)
+		ask(t, o)
 	}
 }
 
@@ -559,8 +557,7 @@ func TestOptimizerTaskRoundTrip(t *testing.T) {
 	require.ErrorIs(t, err, cmbo.ErrTask)
 	drive(t, o, bump([]float64{0.3, 0.3}), 7)
 	require.NoError(t, o.Observe([]float64{0.1, 0.2}, 5, cmbo.WithNoise(0.5)))
-	task, err := o.Task("run")
-	require.NoError(t, err)
+	task := taskOf(t, o, "run")
 	require.Len(t, task.Y, 8)
 	require.Equal(t, 0.5, task.NoiseVariance[7])
 	prior := learn(t, space, append(family(3, 10), task))
@@ -585,7 +582,7 @@ func TestTrials(t *testing.T) {
 	report(7, 0.75)
 	want := []cmbo.Status{cmbo.StatusOpen, cmbo.StatusTold, cmbo.StatusFailed, cmbo.StatusCancelled, cmbo.StatusStopped,
 		cmbo.StatusFailed, cmbo.StatusOpen}
-	restored := restore(t, bytes.NewReader(snapshot(t, opt)))
+	restored := restored(t, opt)
 	for i, w := range want {
 		require.Equal(t, cmbo.StatusOpen, asked[i].Status)
 		asked[i].Status = w
@@ -736,7 +733,7 @@ func TestFixedImprovement(t *testing.T) {
 		for i := range 3 {
 			require.NoError(t, o.Observe(rows[7*i], 100+float64(i)))
 		}
-		_ = ask(t, o)
+		ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		return step.Scores

@@ -142,8 +142,7 @@ func TestOutlookByRecord(t *testing.T) {
 				continue
 			}
 			u := outlookOf(t, o)
-			calibration, err := o.Calibration(ctx)
-			require.NoError(t, err)
+			calibration := calibrate(t, o)
 			var promises []promise
 			holds := make(map[int]float64) // with what probability, by trial
 			for i, f := range calibration.Outputs["size"].Forecasts {
@@ -215,16 +214,14 @@ func TestHindsightSearchesNoFitAgain(t *testing.T) {
 	var b bytes.Buffer
 	require.NoError(t, o.Snapshot(&b))
 	given.Store(0)
-	calibration, err := o.Calibration(ctx)
-	require.NoError(t, err)
+	calibration := calibrate(t, o)
 	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Calibration")
 	outlook := outlookOf(t, o)
 	require.LessOrEqual(t, given.Swap(0), int64(values*models*uses), "Outlook")
 
 	restored, err := Restore(&b, k)
 	require.NoError(t, err)
-	again, err := restored.Calibration(ctx)
-	require.NoError(t, err)
+	again := calibrate(t, restored)
 	require.Greater(t, given.Load(), int64(values*models*uses), "a search gives more parameters")
 	require.Equal(t, again, calibration)
 	same := outlookOf(t, restored)

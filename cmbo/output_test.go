@@ -44,10 +44,8 @@ func encoder(i int) func(x []float64) (size, seconds float64) {
 func encoded(t testing.TB, k, n int) (*Space, []Task) {
 	t.Helper()
 	box := spaceOf(t, Float("a", 0, 1), Float("b", 0, 1))
-	rows, err := box.Sample(n, 3)
-	require.NoError(t, err)
-	s, err := box.WithCandidates(rows)
-	require.NoError(t, err)
+	rows := sample(t, box, n, 3)
+	s := listOf(t, box, rows)
 	var tasks []Task
 	for i := range k {
 		task := Task{ID: fmt.Sprint("task ", i), X: rows, Outputs: map[string][]float64{"seconds": nil}}
@@ -110,8 +108,7 @@ func tunes(t *testing.T, o *Optimizer, task *Task, failing bool, outputs func(ro
 	t.Helper()
 	var rows []int
 	for n := range 8 {
-		ts, err := o.AskN(context.Background(), 2)
-		require.NoError(t, err)
+		ts := askN(t, o, 2)
 		for i, trial := range ts {
 			rows = append(rows, trial.Index)
 			switch {
@@ -550,7 +547,6 @@ func TestNoiseIsPositive(t *testing.T) {
 // TestFirstIsFeasible: limits do not decide alone once the first observation, the best one, holds
 // them, and the step says of each output how likely it holds its limits, beside success.
 func TestFirstIsFeasible(t *testing.T) {
-	ctx := context.Background()
 	s, tasks := encoded(t, 1, 30)
 	rows, seconds := tasks[0].X, tasks[0].Outputs["seconds"]
 	order := make([]int, len(seconds))
@@ -573,8 +569,7 @@ func TestFirstIsFeasible(t *testing.T) {
 		require.True(t, ok)
 		require.NotNil(t, step.Success)
 		require.Equal(t, []string{"seconds"}, slices.Collect(maps.Keys(step.Holds)))
-		x, err := o.Explain(ctx, trial.ID)
-		require.NoError(t, err)
+		x := explain(t, o, trial.ID)
 		require.Equal(t, !first, strings.Contains(x.String(), "probability of holding the limits"), x.String())
 	}
 }
@@ -606,8 +601,7 @@ func TestNothingFeasible(t *testing.T) {
 	best, ok = o.Best()
 	assert.True(t, ok)
 	assert.Equal(t, -3.0, best.Y)
-	task, err := o.Task("this")
-	require.NoError(t, err)
+	task := taskOf(t, o, "this")
 	nan := math.NaN()
 	assert.Equal(t, []string{"kept", "parts", "seconds"}, task.Outputs.Names())
 	assert.InDeltaSlice(t, []float64{4, 6, 6, 5}, task.Outputs["seconds"], 0)
@@ -623,14 +617,12 @@ func TestOutputsOfFailures(t *testing.T) {
 	s = s.WithoutCandidates()
 	nan := math.NaN()
 	o := optimizerOf(t, s, WithOutput("seconds", AsCost()), WithOutput("parts", Optional()))
-	ts, err := o.AskN(ctx, 4)
-	require.NoError(t, err)
+	ts := askN(t, o, 4)
 	require.NoError(t, o.TellFailed(ts[0].ID, Outputs{"seconds": 3}))
 	require.NoError(t, o.Tell(ts[1].ID, 1, Outputs{"seconds": 4}))
 	require.NoError(t, o.TellFailed(ts[2].ID, Outputs{"seconds": 5, "parts": -1}))
 	require.NoError(t, o.Cancel(ts[3].ID))
-	task, err := o.Task("a run")
-	require.NoError(t, err)
+	task := taskOf(t, o, "a run")
 	assert.Equal(t, space.Columns{"seconds": {4}}, task.Outputs)
 	assert.Equal(t, []string{"parts", "seconds"}, task.FailedOutputs.Names())
 	assert.InDeltaSlice(t, []float64{3, 5}, task.FailedOutputs["seconds"], 0)
@@ -670,8 +662,7 @@ func TestOutputsOfFailures(t *testing.T) {
 	var read []Task
 	require.NoError(t, json.Unmarshal(b, &read))
 	p := priorOf(t, s, read)
-	back, err := DecodePrior(bytes.NewReader(encode(p)))
-	require.NoError(t, err)
+	back := decodePrior(t, bytes.NewReader(encode(p)))
 	assert.Equal(t, encode(p), encode(back))
 	adopted, _, err := back.Adopt(ctx, s, Changes{})
 	require.NoError(t, err)
@@ -692,8 +683,7 @@ func TestOutputsOfFailures(t *testing.T) {
 			}
 		}
 	}
-	spoiled, err := DecodePrior(bytes.NewReader(encode(p)))
-	require.NoError(t, err)
+	spoiled := decodePrior(t, bytes.NewReader(encode(p)))
 	out := spoiled.output("parts")
 	out.rows[len(out.rows)-1][0] = 3
 	_, err = DecodePrior(bytes.NewReader(encode(spoiled)))
@@ -731,12 +721,10 @@ func TestPriorOutputs(t *testing.T) {
 	p := priorOf(t, s, tasks, WithMinimize())
 	assert.Equal(t, []string{"parts", "seconds"}, p.Outputs())
 	b := encode(p)
-	back, err := DecodePrior(bytes.NewReader(b))
-	require.NoError(t, err)
+	back := decodePrior(t, bytes.NewReader(b))
 	assert.Equal(t, b, encode(back))
 	box := s.WithoutCandidates()
-	list, err := box.WithCandidates(tasks[0].X[:9])
-	require.NoError(t, err)
+	list := listOf(t, box, tasks[0].X[:9])
 	reindexed, err := back.Reindex(ctx, list)
 	require.NoError(t, err)
 	wider := spaceOf(t, Float("b", 0, 1), Float("a", -1, 1))
@@ -777,20 +765,16 @@ func TestPriorOutputs(t *testing.T) {
 		`output "parts" of task "task 2": 0 rows for 1 val`:  func(q *Prior) { q.outputs[0].rows[0] = nil },
 		`output "parts" of task "task 2": other descriptors`: func(q *Prior) { q.outputs[0].model.Tasks()[0].Context = Context{"height": 1.0} },
 	} {
-		q, err := DecodePrior(bytes.NewReader(b))
-		require.NoError(t, err)
+		q := decodePrior(t, bytes.NewReader(b))
 		spoil(q)
 		_, err = DecodePrior(bytes.NewReader(encode(q)))
 		assert.ErrorIs(t, err, ErrCorrupt)
 		assert.ErrorContains(t, err, text)
 	}
-	q, err := DecodePrior(bytes.NewReader(b))
-	require.NoError(t, err)
+	q := decodePrior(t, bytes.NewReader(b))
 	q.outputs[0].warp.Unit = 1.5e150 / math.Sinh(4) // rounding may pass the largest value, but not by so much
-	_, err = DecodePrior(bytes.NewReader(encode(q)))
-	require.NoError(t, err)
-	bare, err := DecodePrior(bytes.NewReader(encode(without)))
-	require.NoError(t, err)
+	_ = decodePrior(t, bytes.NewReader(encode(q)))
+	bare := decodePrior(t, bytes.NewReader(encode(without)))
 	assert.Nil(t, bare.Outputs())
 	k := kernel.Scale(0.7, kernel.Matern52(0.2, 0.3))
 	given := priorOf(t, s, tasks[:2], WithKernel(k))
@@ -818,7 +802,6 @@ func TestPriorOutputs(t *testing.T) {
 // values were foretold, with which probability a point holds its limits. It says the same
 // after a restore, and changes no proposal.
 func TestOutputsExplained(t *testing.T) {
-	ctx := context.Background()
 	s, target, kinds := outputKinds(t)
 	limit := quantile(target.Outputs["seconds"], 0.3)
 	for _, name := range []string{"default", "plain"} {
@@ -865,14 +848,12 @@ func TestOutputsExplained(t *testing.T) {
 			assert.GreaterOrEqual(t, u.Expected, u.Next)
 			assert.Greater(t, u.Feasible, 0.0)
 
-			tr, err := o.Transfer(ctx)
-			require.NoError(t, err)
+			tr := transferOf(t, o)
 			require.Len(t, tr.Outputs, 1)
 			of := tr.Outputs["seconds"]
 			assert.Equal(t, 12, of.Values)
 			assert.Nil(t, of.Relation, "the run has no descriptors")
-			c, err := o.Calibration(ctx)
-			require.NoError(t, err)
+			c := calibrate(t, o)
 			require.Len(t, c.Outputs, 1)
 			assert.Contains(t, c.String(), "; of seconds ")
 			for _, f := range c.Outputs["seconds"].Forecasts {
@@ -881,11 +862,9 @@ func TestOutputsExplained(t *testing.T) {
 				assert.InDelta(t, width, f.Quantiles.High-f.Mean, 1e-9*width)
 				assert.InDelta(t, width, f.Mean-f.Quantiles.Low, 1e-9*width)
 			}
-			x, err := o.Explain(ctx, 12)
-			require.NoError(t, err)
+			x := explain(t, o, 12)
 			assert.Regexp(t, `the largest \D+ \(score .*\) of \d+ candidates, seconds within its limits with a probability of 0\.\d\d|of 1\.00`, x.String())
-			early, err := o.Explain(ctx, 6)
-			require.NoError(t, err)
+			early := explain(t, o, 6)
 			assert.Contains(t, early.String(), "the largest probability of holding the limits and, where that is alike, EI (score ")
 			if name == "plain" {
 				assert.Nil(t, of.Hypotheses)
@@ -1025,8 +1004,7 @@ func TestMisfit(t *testing.T) {
 	prior := priorOf(t, s, tasks, WithMinimize())
 	for limit, want := range map[float64]string{1e6: "may be in another unit", 1e-6: "is held by no past value", 2: ""} {
 		o := optimizerOf(t, s, WithPrior(prior), WithOutput("seconds", AtMost(limit)))
-		tr, err := o.Transfer(ctx)
-		require.NoError(t, err)
+		tr := transferOf(t, o)
 		report, err := Check(ctx, s, tasks, WithMinimize(), WithOutput("seconds", AtMost(limit)), WithCheckTasks(1), WithCheckEvaluations(2))
 		said := ""
 		if limit < 1 {
@@ -1127,8 +1105,7 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 	require.NoError(t, err)
 	assert.Zero(t, left.FailedOutputs["seconds"][2], "the caller's")
 
-	list, err := s.WithCandidates(slices.Concat(left.X, left.Failed[:7]))
-	require.NoError(t, err)
+	list := listOf(t, s, slices.Concat(left.X, left.Failed[:7]))
 	prior := priorOf(t, s, tasks[:3], WithMinimize())
 	run := func(of func(row int) Outputs) Transfer {
 		o := optimizerOf(t, list, WithPrior(prior), limited)
@@ -1140,8 +1117,7 @@ func TestCheckOutputsOfFailures(t *testing.T) {
 				require.NoError(t, o.TellFailed(trial.ID, of(i)))
 			}
 		}
-		transfer, err := o.Transfer(ctx)
-		require.NoError(t, err)
+		transfer := transferOf(t, o)
 		return transfer
 	}
 	want := run(func(i int) Outputs {
@@ -1255,8 +1231,7 @@ func TestOutputNames(t *testing.T) {
 	old.outputs = []*outputPrior{&one, &two}
 	var b bytes.Buffer
 	require.NoError(t, old.Encode(&b))
-	back, err := DecodePrior(&b)
-	require.NoError(t, err)
+	back := decodePrior(t, &b)
 	require.Equal(t, []string{"Sec\n", "sec"}, back.Outputs())
 	_, err = New(s, WithPrior(back), WithOutput("sec", AtMost(5)))
 	require.NoError(t, err, "the past's own name")

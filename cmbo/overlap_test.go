@@ -65,7 +65,7 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.NoError(t, opt.Tell(1, 2))
 
 	// The proposal as it is made undisturbed.
-	twin := restore(t, bytes.NewReader(snapshot(t, opt)), cmbo.WithSurrogate(&paused{}))
+	twin := restored(t, opt, cmbo.WithSurrogate(&paused{}))
 	want := ask(twin, 2)
 
 	model.begun, model.on = make(chan struct{}), make(chan struct{})
@@ -90,15 +90,14 @@ func TestCallsDuringAsk(t *testing.T) {
 	require.Nil(t, weightsOf(t, opt))
 	_, ok = opt.LastStep()
 	require.True(t, ok)
-	_, err := opt.Task("t")
-	require.NoError(t, err)
+	taskOf(t, opt, "t")
 	require.NoError(t, opt.Snapshot(new(bytes.Buffer)))
 	require.Contains(t, journal.String(), `"event":"told","trial":2`)
 
 	// Another Ask waits, and no longer than its context lasts.
 	short, cancel := context.WithTimeout(ctx, time.Millisecond)
 	defer cancel()
-	_, err = opt.Ask(short)
+	_, err := opt.Ask(short)
 	require.ErrorIs(t, err, context.DeadlineExceeded)
 
 	model.on <- struct{}{}
@@ -238,19 +237,14 @@ func TestReportDuringStop(t *testing.T) {
 			_, err := o.Report(ctx, id, step, y)
 			require.NoError(t, err)
 		}
-		ask := func() cmbo.Trial {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
-			return trial
-		}
 		for i := range 8 {
-			trial, end := ask(), float64(i)
+			trial, end := ask(t, o), float64(i)
 			for step := 1; step <= 3; step++ {
 				report(trial.ID, step, end+0.001*float64(i*step%3))
 			}
 			require.NoError(t, o.Tell(trial.ID, end))
 		}
-		trial := ask()
+		trial := ask(t, o)
 		report(trial.ID, 1, 1)
 		require.NoError(t, o.Observe([]float64{0.9}, 3)) // so that the model has to be asked again
 		if !overlap {
@@ -273,8 +267,7 @@ func TestReportDuringStop(t *testing.T) {
 			require.NoError(t, <-stopped)
 			require.NoError(t, <-reported)
 		}
-		task, err := o.Task("rows")
-		require.NoError(t, err)
+		task := taskOf(t, o, "rows")
 		return task
 	}
 	want := estimate(false)

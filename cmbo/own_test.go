@@ -169,14 +169,12 @@ func problemOf(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) floa
 
 // problemIn is problemOf in a space.
 func problemIn(tb testing.TB, r *rand.Rand, s *cmbo.Space, fs []func(x []float64) float64, noise float64) pastProblem {
-	var err error
 	past := len(fs) - 1
 	h := pastProblem{space: s, tasks: make([]cmbo.Task, past), past: fs[:past], target: fs[past], noise: noise}
 	for i := range h.tasks {
 		t := &h.tasks[i]
 		t.ID = string(rune('a' + i))
-		t.X, err = s.Sample(40, r.Uint64())
-		require.NoError(tb, err)
+		t.X = sample(tb, s, 40, r.Uint64())
 		for _, x := range t.X {
 			t.Y = append(t.Y, fs[i](x)+noise*r.NormFloat64())
 		}
@@ -209,8 +207,7 @@ func (h *pastProblem) regret(tb testing.TB, seed uint64, budget int, after func(
 		after(n+1, o)
 	}
 	if h.noise > 0 && !h.hindsight {
-		rec, err := o.Recommend(ctx)
-		require.NoError(tb, err)
+		rec := recommend(tb, o)
 		best = h.target(rec.X)
 	}
 	return -best
@@ -246,9 +243,7 @@ func tasksOfFunctions(
 ) (tasks []cmbo.Task) {
 	for i := range n {
 		f, t := function(), cmbo.Task{ID: fmt.Sprint(i)}
-		var err error
-		t.X, err = space.Sample(rows, r.Uint64())
-		require.NoError(tb, err)
+		t.X = sample(tb, space, rows, r.Uint64())
 		for _, x := range t.X {
 			t.Y = append(t.Y, f(x))
 		}
@@ -277,8 +272,7 @@ func compared(
 
 // held returns how many of so many random rows have values that 90 % intervals hold.
 func (h *pastProblem) held(tb testing.TB, o *cmbo.Optimizer, rows int) (held int) {
-	at, err := h.space.Sample(rows, h.rows)
-	require.NoError(tb, err)
+	at := sample(tb, h.space, rows, h.rows)
 	for _, x := range at {
 		mean, sd := predict(tb, o, x)
 		if math.Abs(h.target(x)-mean) <= 1.645*sd {
@@ -392,10 +386,8 @@ func ratioOf(logs []float64) string {
 // takes by itself: nearly all of the time goes into it.
 func onAList(tb testing.TB, r *rand.Rand, dim int, fs []func(x []float64) float64, points, count int) (h pastProblem, top float64) {
 	numbers := unitCube(tb, dim)
-	rows, err := numbers.Sample(points, r.Uint64())
-	require.NoError(tb, err)
-	h.space, err = numbers.WithCandidates(rows)
-	require.NoError(tb, err)
+	rows := sample(tb, numbers, points, r.Uint64())
+	h.space = listOf(tb, numbers, rows)
 	past := len(fs) - 1
 	for i, f := range fs[:past] {
 		k := cmbo.Task{ID: fmt.Sprint(i)}

@@ -381,7 +381,7 @@ func TestJournalFailureLeavesTheModel(t *testing.T) {
 				fail = nil
 				act(t, r, o, k.space)
 				act(t, r, o, k.space)
-				twin := restore(t, bytes.NewReader(snapshot(t, o)), k.restore...)
+				twin := restored(t, o, k.restore...)
 				same(t, o, twin)
 			}
 		})

@@ -1,7 +1,6 @@
 package cmbo_test
 
 import (
-	"bytes"
 	"slices"
 	"testing"
 
@@ -33,11 +32,10 @@ func TestCandidatesStay(t *testing.T) {
 		if b, ok := o.Best(); ok {
 			best = b.X
 		}
-		twin := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithPrior(prior))
+		twin := restored(t, o, cmbo.WithPrior(prior))
 		n := 1 + i%3/2*2 // 1, 1, 3
 		trials := askN(t, o, n)
-		again, err := twin.AskN(ctx, n)
-		require.NoError(t, err)
+		again := askN(t, twin, n)
 		for j, trial := range trials {
 			require.Equal(t, trial.X, again[j].X)
 			require.NotContains(t, asked, trial.X, "proposed again")
@@ -79,15 +77,12 @@ func TestCandidatesStay(t *testing.T) {
 		}
 		switch i % 4 {
 		case 1:
-			_, err = o.Outlook(ctx)
+			outlookOf(t, o)
 		case 2:
-			var x cmbo.Explanation
-			x, err = o.Explain(ctx, trials[0].ID)
-			garble(x.Step)
+			garble(explain(t, o, trials[0].ID).Step)
 		case 3:
-			_, _, err = o.Predict(ctx, []float64{0.3, 0.7})
+			predict(t, o, []float64{0.3, 0.7})
 		}
-		require.NoError(t, err)
 		shown, _ := o.LastStep()
 		garble(shown)
 	}

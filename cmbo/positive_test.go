@@ -144,8 +144,7 @@ func TestForecastsOfSkewedCosts(t *testing.T) {
 						count(&tooMuch, u.Next > left)
 						count(&expectedTooMuch, u.Expected > left)
 						count(&moreLeft, left > u.Most)
-						q, err := o.Quantiles(ctx, trial.X)
-						require.NoError(t, err)
+						q := quantiles(t, o, trial.X)
 						count(&belowZero, u.Most >= best.Y || q.Low <= 0)
 					}
 					of++
@@ -238,18 +237,14 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 					if s > 1e-3 { // below, the difference cancels
 						require.InEpsilon(t, math.Sqrt(math.Exp(2*m+s*s)*(math.Exp(s*s)-1)), sd, 1e-9)
 					}
-					q, err := p.Quantiles(ctx, at)
-					require.NoError(t, err)
-					n, err := l.Quantiles(ctx, at)
-					require.NoError(t, err)
+					q := quantiles(t, p, at)
+					n := quantiles(t, l, at)
 					require.Equal(t, cmbo.Quantiles{Low: math.Exp(n.Low), Median: math.Exp(n.Median), High: math.Exp(n.High)}, q)
 					require.InDelta(t, m, (n.Low+n.High)/2, 1e-12)
 					require.InDelta(t, s, (n.High-n.Low)/2/1.6448536269514722, 1e-12)
 				}
-				a, err := p.Calibration(ctx)
-				require.NoError(t, err)
-				b, err := l.Calibration(ctx)
-				require.NoError(t, err)
+				a := calibrate(t, p)
+				b := calibrate(t, l)
 				require.Equal(t, b.Coverage, a.Coverage)
 				require.Equal(t, len(b.Forecasts), len(a.Forecasts))
 				for i, f := range a.Forecasts {
@@ -267,10 +262,8 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 				require.InEpsilon(t, math.Exp(z.Quantiles.Median), x.Quantiles.Median, 1e-12)
 				require.InEpsilon(t, math.Exp(z.Mean+z.SD*z.SD/2), x.Mean, 1e-12)
 				require.Contains(t, x.String(), fmt.Sprintf("; expected %v", x.Quantiles))
-				use, err := p.Recommend(ctx)
-				require.NoError(t, err)
-				same, err := l.Recommend(ctx)
-				require.NoError(t, err)
+				use := recommend(t, p)
+				same := recommend(t, l)
 				require.Equal(t, same.X, use.X)
 				require.Equal(t, same.Again, use.Again)
 				require.InEpsilon(t, math.Exp(same.Mean), use.Quantiles.Median, 1e-12)
@@ -280,10 +273,8 @@ func TestPositiveValuesAreLogarithms(t *testing.T) {
 				}
 				require.InDelta(t, use.Quantiles.Median*sign*math.Expm1(sign*same.Gain), use.Gain, 1e-12*use.Quantiles.Median)
 				require.Contains(t, use.String(), use.Quantiles.String())
-				tr, err := p.Transfer(ctx)
-				require.NoError(t, err)
-				ul, err := l.Transfer(ctx)
-				require.NoError(t, err)
+				tr := transferOf(t, p)
+				ul := transferOf(t, l)
 				require.Equal(t, ul, tr)
 			})
 		}
@@ -309,8 +300,7 @@ func TestOutlookOfPositiveValues(t *testing.T) {
 			if slices.ContainsFunc(o.Observations(), func(ob cmbo.Observation) bool { return slices.Equal(ob.X, x) }) {
 				continue
 			}
-			q, err := o.Quantiles(ctx, x)
-			require.NoError(t, err)
+			q := quantiles(t, o, x)
 			m, s := math.Log(q.Median), math.Log(q.High/q.Median)/1.6448536269514722
 			const steps = 20000
 			var ei float64
@@ -368,10 +358,8 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		back, err := restore()
 		require.NoError(t, err)
 		require.ErrorIs(t, back.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
-		a, err := o.Quantiles(ctx, []float64{0.1, 0.2})
-		require.NoError(t, err)
-		b, err := back.Quantiles(ctx, []float64{0.1, 0.2})
-		require.NoError(t, err)
+		a := quantiles(t, o, []float64{0.1, 0.2})
+		b := quantiles(t, back, []float64{0.1, 0.2})
 		require.Equal(t, a, b)
 	}
 	_, _, err := cmbo.ResumeJournal(bytes.NewReader(journal.Bytes()), square)
@@ -386,16 +374,14 @@ func TestPositiveValuesRefuse(t *testing.T) {
 	require.ErrorContains(t, err, "learned without WithPositiveValues")
 	var b bytes.Buffer
 	require.NoError(t, prior.Encode(&b))
-	decoded, err := cmbo.DecodePrior(&b)
-	require.NoError(t, err)
+	decoded := decodePrior(t, &b)
 	for _, p := range []*cmbo.Prior{prior, decoded} {
 		for i, task := range p.Tasks() {
 			require.Equal(t, past[i].Y, task.Y)
 		}
 		o := newOptimizer(t, square, cmbo.WithPrior(p))
 		require.ErrorIs(t, o.Observe([]float64{0, 0}, 0), cmbo.ErrValue)
-		q, err := o.Quantiles(ctx, []float64{0.5, 0.5})
-		require.NoError(t, err)
+		q := quantiles(t, o, []float64{0.5, 0.5})
 		require.Positive(t, q.Low)
 		mean, sd := predict(t, o, []float64{0.5, 0.5})
 		require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0))
@@ -405,8 +391,7 @@ func TestPositiveValuesRefuse(t *testing.T) {
 		require.NoError(t, unsure.Observe([]float64{0, 0}, 1e-300))
 		require.NoError(t, unsure.Observe([]float64{0, 0.1}, 1e149))
 		for _, o := range []*cmbo.Optimizer{o, unsure} {
-			q, err = o.Quantiles(ctx, []float64{1, 1})
-			require.NoError(t, err)
+			q = quantiles(t, o, []float64{1, 1})
 			require.Positive(t, q.Low)
 			mean, sd = predict(t, o, []float64{1, 1})
 			require.False(t, math.IsInf(mean, 0) || math.IsInf(sd, 0) || math.IsNaN(sd))
@@ -497,8 +482,7 @@ func TestFarFromTheBest(t *testing.T) {
 		require.NoError(t, o.Observe([]float64{1}, cost([]float64{1})))
 		drive(t, o, cost, 12)
 		for _, x := range []float64{0.2, 0.6, 0.7, 0.8, 0.9} {
-			q, err := o.Quantiles(ctx, []float64{x})
-			require.NoError(t, err)
+			q := quantiles(t, o, []float64{x})
 			assert.InEpsilon(t, cost([]float64{x}), q.Median, 0.3, "seed %d, %g: %g to %g", seed, x, q.Low, q.High)
 			assert.Less(t, q.High, 3*q.Low)
 		}

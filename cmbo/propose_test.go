@@ -107,8 +107,7 @@ func TestModelsMadeAnew(t *testing.T) {
 		o := optimizerOf(t, s, opts...)
 		require.NoError(t, o.Observe(tasks[0].X[0], 1))
 		ask := func() {
-			trial, err := o.Ask(ctx)
-			require.NoError(t, err)
+			trial := ask(t, o)
 			require.NoError(t, o.Cancel(trial.ID))
 		}
 		ask()

@@ -1,7 +1,6 @@
 package cmbo
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"math"
@@ -73,19 +72,16 @@ func TestRecommend(t *testing.T) {
 	ctx := context.Background()
 	s, tasks := encoded(t, 1, 30)
 	o := optimizerOf(t, s, WithMinimize(), WithOutput("seconds", AtMost(5), Optional()))
-	r, err := o.Recommend(ctx)
-	require.NoError(t, err)
+	r := recommend(t, o)
 	assert.Nil(t, r.X)
 	assert.Equal(t, "there is no point to recommend yet", r.String())
 	rows := tasks[0].X
 	require.NoError(t, o.Observe(rows[0], 1, Outputs{"seconds": 6}))
 	require.NoError(t, o.Observe(rows[1], 1))
-	r, err = o.Recommend(ctx)
-	require.NoError(t, err)
+	r = recommend(t, o)
 	assert.Nil(t, r.X, "nothing is known to hold the limit")
 	require.NoError(t, o.Observe(rows[2], 1, Outputs{"seconds": 4}, WithNoise(1)))
-	r, err = o.Recommend(ctx)
-	require.NoError(t, err)
+	r = recommend(t, o)
 	assert.Equal(t, rows[2], r.X)
 	assert.True(t, math.IsNaN(r.Mean), "equal values have no scale")
 	assert.Regexp(t, `^use a=.*: its values have no scale yet; values told there: 1$`, r.String())
@@ -97,8 +93,7 @@ func TestRecommend(t *testing.T) {
 		require.NoError(t, o.Observe(x, y, Outputs{"seconds": 4.5}, WithNoise(1)))
 	}
 	require.NoError(t, o.Observe(rows[0], -5, Outputs{"seconds": 5}), "5.5 on the mean")
-	r, err = o.Recommend(ctx)
-	require.NoError(t, err)
+	r = recommend(t, o)
 	best := math.Inf(1)
 	for _, i := range []int{2, 3, 4, 5, 6} {
 		mean, _, err := o.Predict(ctx, rows[i])
@@ -121,12 +116,8 @@ func TestRecommend(t *testing.T) {
 	none := r
 	none.Gain = 5e-180
 	assert.NotContains(t, none.String(), "one value more")
-	var b bytes.Buffer
-	require.NoError(t, o.Snapshot(&b))
-	back, err := Restore(&b)
-	require.NoError(t, err)
-	again, err := back.Recommend(ctx)
-	require.NoError(t, err)
+	back := restored(t, o)
+	again := recommend(t, back)
 	assert.Equal(t, fmt.Sprintf("%v %v %v", r.X, r.Mean, r.Gain), fmt.Sprintf("%v %v %v", again.X, again.Mean, again.Gain))
 }
 
@@ -198,8 +189,7 @@ func TestRecommendOwn(t *testing.T) {
 	for i := range 20 {
 		rows = append(rows, []float64{float64(i) / 20})
 	}
-	list, err := box.WithCandidates(rows)
-	require.NoError(t, err)
+	list := listOf(t, box, rows)
 	for _, s := range []*Space{list, box} {
 		o := optimizerOf(t, s)
 		r := rng.Stream(14, t.Name())
@@ -210,8 +200,7 @@ func TestRecommendOwn(t *testing.T) {
 			values[x] = append(values[x], y)
 			require.NoError(t, o.Observe([]float64{x}, y))
 		}
-		rec, err := o.Recommend(ctx)
-		require.NoError(t, err)
+		rec := recommend(t, o)
 		share := 0.5
 		if s == box {
 			share = oursOf(t, o)
@@ -349,8 +338,7 @@ func TestRecommendAgain(t *testing.T) {
 		}
 		i, gain := again(worth, sd, slices.Index(worth, slices.Max(worth)), noise)
 		for range 2 {
-			rec, err := o.Recommend(ctx)
-			require.NoError(t, err)
+			rec := recommend(t, o)
 			assert.Equal(t, xs[i], rec.Again, c.name)
 			assert.InEpsilon(t, gain, rec.Gain, 1e-9, c.name)
 			require.NoError(t, o.Enqueue(rec.X)) // under way in the second round
@@ -360,21 +348,18 @@ func TestRecommendAgain(t *testing.T) {
 	o := optimizerOf(t, s)
 	require.NoError(t, o.Observe([]float64{0.2}, 1, WithNoise(4)))
 	require.NoError(t, o.Observe([]float64{0.9}, 0, WithNoise(1e-4)))
-	rec, err := o.Recommend(ctx)
-	require.NoError(t, err)
+	rec := recommend(t, o)
 	assert.Equal(t, []float64{0.2}, rec.Again)
 }
 
 // Limits are held by the mean of what was told of a point, not by its sum.
 func TestRecommendHolds(t *testing.T) {
-	ctx := context.Background()
 	s := spaceOf(t, Float("x", 0, 1))
 	o := optimizerOf(t, s, WithOutput("seconds", AtMost(5)))
 	require.NoError(t, o.Observe([]float64{0.1}, 1, Outputs{"seconds": 3}))
 	require.NoError(t, o.Observe([]float64{0.7}, 9, Outputs{"seconds": 4}))
 	require.NoError(t, o.Observe([]float64{0.7}, 8, Outputs{"seconds": 5.5}))
-	rec, err := o.Recommend(ctx)
-	require.NoError(t, err)
+	rec := recommend(t, o)
 	assert.Equal(t, []float64{0.7}, rec.X)
 	assert.Equal(t, 2, rec.Values)
 }
@@ -382,7 +367,6 @@ func TestRecommendHolds(t *testing.T) {
 // Under noise what is recommended is better than what had the best value: regrets in units
 // of the deviation of the function, for noise of so many of these.
 func TestRecommendRegret(t *testing.T) {
-	ctx := context.Background()
 	s, tasks := encoded(t, 8, 60)
 	prior := priorOf(t, s, tasks[:6], WithMinimize())
 	repeats := 8
@@ -415,8 +399,7 @@ func TestRecommendRegret(t *testing.T) {
 				}
 				b, ok := o.Best()
 				require.True(t, ok)
-				rec, err := o.Recommend(ctx)
-				require.NoError(t, err)
+				rec := recommend(t, o)
 				lucky, meant = lucky+regret(b.X), meant+regret(rec.X)
 			}
 			t.Logf("%s, noise %.1f: regret %.3f of the best value, %.3f of what is recommended", with, noise, lucky, meant)
@@ -432,7 +415,6 @@ func TestRecommendRegret(t *testing.T) {
 func TestRecommendRepeats(t *testing.T) {
 	t.Parallel()
 	testutil.SkipShort(t, "it counts intervals")
-	ctx := context.Background()
 	s := spaceOf(t, Float("x", 0, 1))
 	held, problems := 0, 32
 	for k := range problems {
@@ -457,13 +439,11 @@ func TestRecommendRepeats(t *testing.T) {
 			trial := ask(t, o)
 			require.NoError(t, o.Tell(trial.ID, f(trial.X[0])+0.3*r.NormFloat64()))
 			if i >= 6 {
-				rec, err := o.Recommend(ctx)
-				require.NoError(t, err)
+				rec := recommend(t, o)
 				require.NoError(t, o.Enqueue(rec.Again))
 			}
 		}
-		rec, err := o.Recommend(ctx)
-		require.NoError(t, err)
+		rec := recommend(t, o)
 		if y := f(rec.X[0]); rec.Quantiles.Low <= y && y <= rec.Quantiles.High {
 			held++
 		}
@@ -489,8 +469,7 @@ func TestRecommendOfDistantValues(t *testing.T) {
 	for i, y := range []float64{1e-200, 2e-200, -1e150, 3e-200} {
 		require.NoError(t, o.Observe([]float64{float64(i) / 3}, y))
 	}
-	r, err := o.Recommend(t.Context())
-	require.NoError(t, err)
+	r := recommend(t, o)
 	require.Equal(t, []float64{1}, r.X)
 }
 

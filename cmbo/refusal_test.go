@@ -171,7 +171,7 @@ func TestSurrogateNumbersAreChecked(t *testing.T) {
 			continue
 		}
 		require.NoError(t, err)
-		again := restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithSurrogate(tt.s))
+		again := restored(t, o, cmbo.WithSurrogate(tt.s))
 		require.Equal(t, snapshot(t, o), snapshot(t, again))
 	}
 }

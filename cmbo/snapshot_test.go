@@ -229,7 +229,7 @@ func TestSnapshotRefusesDamage(t *testing.T) {
 	list, _ := grid(t, 3)
 	o := newOptimizer(t, list, cmbo.WithInitial(1))
 	drive(t, o, bump([]float64{0.3, 0.3}), 2)
-	_ = ask(t, o)
+	ask(t, o)
 	b := snapshot(t, o)
 	refused := func(b []byte) {
 		t.Helper()
@@ -289,8 +289,7 @@ func TestWithNewPrior(t *testing.T) {
 		m, s := predict(t, r, []float64{0.4, 0.6})
 		require.Equal(t, []float64{mean, sd}, []float64{m, s})
 		require.Equal(t, []cmbo.Trial{open}, r.Open())
-		task, err := r.Task("it")
-		require.NoError(t, err)
+		task := taskOf(t, r, "it")
 		require.Equal(t, [][]float64{failed.X}, task.Failed)
 	}
 	require.Equal(t, snapshot(t, o), snapshot(t, fromJournal))
@@ -404,7 +403,7 @@ func TestExplainByAnotherPrior(t *testing.T) {
 	}
 	o := newOptimizer(t, box, cmbo.WithPrior(p))
 	asked := drive(t, o, bump([]float64{0.3, 0.3}), 6)
-	o = restore(t, bytes.NewReader(snapshot(t, o)), cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
+	o = restored(t, o, cmbo.WithNewPrior(learn(t, box, tasks, smallSets...)))
 	behind := 0
 	for id := range asked {
 		e := explain(t, o, id+1)

@@ -45,8 +45,7 @@ func crashing(n int) []cmbo.Task {
 func driveFailing(t *testing.T, o *cmbo.Optimizer, n int) (points [][]float64, failed int) {
 	t.Helper()
 	for range n {
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		points = append(points, trial.X)
 		if crashes(trial.X) {
 			failed++
@@ -78,8 +77,7 @@ func TestFailuresTeach(t *testing.T) {
 				for _, x := range [][]float64{{0.2, 0.3}, {0.1, 0.6}}[:told] {
 					require.NoError(t, o.Observe(x, objective(x)))
 				}
-				trial, err := o.Ask(t.Context())
-				require.NoError(t, err)
+				trial := ask(t, o)
 				return trial.X
 			}
 			require.True(t, crashes(asks(without)), "%v after %d", a, told)
@@ -88,8 +86,7 @@ func TestFailuresTeach(t *testing.T) {
 		}
 	}
 	o := newOptimizer(t, space, cmbo.WithPrior(prior))
-	_, err = o.Ask(t.Context())
-	require.NoError(t, err)
+	ask(t, o)
 	s, ok := o.LastStep()
 	require.True(t, ok)
 	var mean, n [2]float64 // where evaluations fail and where they succeed, off the border
@@ -119,17 +116,14 @@ func TestNoFailuresNoModel(t *testing.T) {
 	prior, err := cmbo.Learn(t.Context(), space, tasks)
 	require.NoError(t, err)
 	o := newOptimizer(t, space, cmbo.WithPrior(prior))
-	trial, err := o.Ask(t.Context())
-	require.NoError(t, err)
+	trial := ask(t, o)
 	require.NoError(t, o.Tell(trial.ID, 1))
-	trial, err = o.Ask(t.Context())
-	require.NoError(t, err)
+	trial = ask(t, o)
 	s, ok := o.LastStep()
 	require.True(t, ok)
 	require.Nil(t, s.Success)
 	require.NoError(t, o.TellFailed(trial.ID))
-	_, err = o.Ask(t.Context())
-	require.NoError(t, err)
+	ask(t, o)
 	s, _ = o.LastStep()
 	require.Len(t, s.Success, len(s.Mean))
 	for _, p := range s.Success {
@@ -145,8 +139,7 @@ func TestFailuresRestored(t *testing.T) {
 	require.NoError(t, err)
 	var blob bytes.Buffer
 	require.NoError(t, learned.Encode(&blob))
-	decoded, err := cmbo.DecodePrior(bytes.NewReader(blob.Bytes()))
-	require.NoError(t, err)
+	decoded := decodePrior(t, bytes.NewReader(blob.Bytes()))
 	var again bytes.Buffer
 	require.NoError(t, decoded.Encode(&again))
 	require.Equal(t, blob.Bytes(), again.Bytes())
@@ -158,10 +151,9 @@ func TestFailuresRestored(t *testing.T) {
 		}
 		o := newOptimizer(t, space, opts...)
 		driveFailing(t, o, 9)
-		trial, err := o.Ask(t.Context())
-		require.NoError(t, err)
+		trial := ask(t, o)
 		require.NoError(t, o.TellFailed(trial.ID))
-		twin := restore(t, bytes.NewReader(snapshot(t, o)), restoring...)
+		twin := restored(t, o, restoring...)
 		want, _ := driveFailing(t, o, 3)
 		got, _ := driveFailing(t, twin, 3)
 		require.Equal(t, want, got)
@@ -191,8 +183,7 @@ func TestFailuresAlone(t *testing.T) {
 		_, _, err := p.Adopt(t.Context(), space, cmbo.Changes{})
 		require.NoError(t, err)
 		run := newOptimizer(t, space, cmbo.WithPrior(p))
-		_, err = run.Ask(t.Context())
-		require.NoError(t, err)
+		ask(t, run)
 		step, _ := run.LastStep()
 		require.NotEmpty(t, step.Success)
 		for _, twice := range []cmbo.Task{{ID: "crash", Failed: alone[0].Failed}, {ID: "crash", X: valued[0].X, Y: valued[0].Y}} {
@@ -255,8 +246,7 @@ func TestPowerOfSuccess(t *testing.T) {
 	s, p := hedgePrior(t)
 	o := newOptimizer(t, s, cmbo.WithPrior(p), cmbo.WithAcquisition(boundless{func(mean float64) float64 { return mean }}))
 	ask := func() cmbo.Trial {
-		trial, err := o.Ask(ctx)
-		require.NoError(t, err)
+		trial := ask(t, o)
 		return trial
 	}
 	// power returns that of the scores of the last step: of each candidate the logarithm of its share of the gain over

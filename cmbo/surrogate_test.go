@@ -67,8 +67,7 @@ func TestForecastsOfSurrogate(t *testing.T) {
 		for k, y := range []float64{3, 5, 4} {
 			require.NoError(t, o.Observe(rows[k], y))
 		}
-		c, err := o.Calibration(ctx)
-		require.NoError(t, err)
+		c := calibrate(t, o)
 		require.Len(t, c.Forecasts, 3)
 		for _, f := range c.Forecasts {
 			require.Zero(t, f.Trial)
@@ -83,7 +82,7 @@ func TestForecastsOfSurrogate(t *testing.T) {
 		}
 		require.NoError(t, o.Observe(rows[3], 1))
 		*w.fails = errors.New("no model")
-		_, err = o.Calibration(ctx)
+		_, err := o.Calibration(ctx)
 		require.ErrorIs(t, err, *w.fails)
 		require.ErrorContains(t, err, "forecast of value 4: ")
 	}
@@ -101,7 +100,7 @@ func TestStepOfPlain(t *testing.T) {
 		for range repeats {
 			require.NoError(t, o.Observe(rows[0], 0))
 		}
-		_ = ask(t, o)
+		ask(t, o)
 		step, ok := o.LastStep()
 		require.True(t, ok)
 		require.Equal(t, repeats > 0, step.Jitter > 0)

@@ -59,8 +59,7 @@ func TestManySwitches(t *testing.T) {
 			var tasks []cmbo.Task
 			for k := range past {
 				f, one := task(), cmbo.Task{ID: fmt.Sprint(k)}
-				one.X, err = s.Sample(40, uint64(100*seed+k))
-				require.NoError(t, err)
+				one.X = sample(t, s, 40, uint64(100*seed+k))
 				for _, x := range one.X {
 					one.Y = append(one.Y, f(x))
 				}

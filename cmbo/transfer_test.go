@@ -34,13 +34,6 @@ func kinds(k, n int) (tasks []cmbo.Task, first func(x []float64) float64) {
 	return tasks, func(x []float64) float64 { return 50 + 10*f[0](x) }
 }
 
-func transferOf(t testing.TB, o *cmbo.Optimizer) cmbo.Transfer {
-	t.Helper()
-	tr, err := o.Transfer(ctx)
-	require.NoError(t, err)
-	return tr
-}
-
 // TestTransferCountsEqualOutputs: values of an output count although they have no scale as long as all are equal, those of
 // failures too.
 func TestTransferCountsEqualOutputs(t *testing.T) {
@@ -229,14 +222,12 @@ func TestCalibrationIsMarginalLikelihood(t *testing.T) {
 	require.NoError(t, o.Tell(ts[2].ID, f(ts[2].X)))
 	require.NoError(t, o.TellFailed(ts[0].ID))
 	require.NoError(t, o.Cancel(ts[3].ID))
-	c, err := o.Calibration(ctx)
-	require.NoError(t, err)
+	c := calibrate(t, o)
 	require.Len(t, c.Forecasts, 2)
 	drive(t, o, f, 3)
 	require.NoError(t, o.Tell(ts[1].ID, f(ts[1].X)))
 	before := p.fits
-	c, err = o.Calibration(ctx)
-	require.NoError(t, err)
+	c = calibrate(t, o)
 	require.Equal(t, before+4, p.fits, "one for each value since the last call")
 
 	obs := o.Observations()
@@ -287,25 +278,19 @@ func TestCalibrationRestored(t *testing.T) {
 			var got [][]float64
 			for range 4 {
 				got = append(got, drive(t, o, f, 2)...)
-				_, err := o.Calibration(ctx)
-				require.NoError(t, err)
+				calibrate(t, o)
 				transferOf(t, o)
 			}
 			require.Equal(t, want, got)
-			said, err := o.Calibration(ctx)
-			require.NoError(t, err)
+			said := calibrate(t, o)
 			require.Len(t, said.Forecasts, 8-c.first)
-			whole, err := silent.Calibration(ctx)
-			require.NoError(t, err)
+			whole := calibrate(t, silent)
 			require.Equal(t, said, whole)
-			var snapshot bytes.Buffer
-			require.NoError(t, o.Snapshot(&snapshot))
-			restored := restore(t, &snapshot, opts[1:]...)
+			restored := restored(t, o, opts[1:]...)
 			resumed, _, err := cmbo.RestoreJournal(&journal, opts[1:]...)
 			require.NoError(t, err)
 			for _, r := range []*cmbo.Optimizer{restored, resumed} {
-				again, err := r.Calibration(ctx)
-				require.NoError(t, err)
+				again := calibrate(t, r)
 				require.Equal(t, said, again)
 				require.Equal(t, transferOf(t, o), transferOf(t, r))
 			}

@@ -267,8 +267,7 @@ func TestTransferOfTheSameTask(t *testing.T) {
 			if i < 4 {
 				continue // too early to tell
 			}
-			transfer, err := o.Transfer(ctx)
-			require.NoError(t, err)
+			transfer := transferOf(t, o)
 			require.NotEqual(t, cmbo.TransferMisleads, transfer.Verdict, "%v after %d: %v", y, i+1, transfer)
 		}
 	}
@@ -279,8 +278,7 @@ func TestTransferOfTheSameTask(t *testing.T) {
 		x := r.Float64()
 		require.NoError(t, o.Observe([]float64{x}, math.Sin(40*x)))
 	}
-	transfer, err := o.Transfer(ctx)
-	require.NoError(t, err)
+	transfer := transferOf(t, o)
 	require.Equal(t, cmbo.TransferMisleads, transfer.Verdict, "%v", transfer)
 }
 
@@ -298,7 +296,7 @@ func TestLearnOfAnOutlierWithNoise(t *testing.T) {
 			}
 			task.Y[2] = -1e9
 			o := newOptimizer(t, s, cmbo.WithPrior(learn(t, s, []cmbo.Task{task}, cmbo.WithYPolicy(y))), cmbo.WithCandidateCounts(20, 5))
-			_ = ask(t, o)
+			ask(t, o)
 		}
 	}
 }

@@ -131,8 +131,7 @@ func besideFailuresOf(tb testing.TB, family string, seed uint64) *pastProblem {
 	if family == "fails where it is best" {
 		succeeds = func([]float64) bool { return true }
 	}
-	at, err := space.Sample(20000, seed)
-	require.NoError(tb, err)
+	at := sample(tb, space, 20000, seed)
 	most, least := math.Inf(-1), math.Inf(1)
 	for _, x := range at {
 		if succeeds(x) {

@@ -133,10 +133,8 @@ func TestFirstSuccess(t *testing.T) {
 			for seed := *withinFirst; seed < *withinFirst+problems; seed++ {
 				space, objective, output := withinOf(t, family, seed)
 				if kind.listed {
-					rows, err := space.Sample(500, seed)
-					require.NoError(t, err)
-					space, err = space.WithCandidates(rows)
-					require.NoError(t, err)
+					rows := sample(t, space, 500, seed)
+					space = listOf(t, space, rows)
 				}
 				opts := []cmbo.Option{cmbo.WithSeed(seed)}
 				if kind.past {
