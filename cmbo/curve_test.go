@@ -338,8 +338,7 @@ func TestReportOfLongCurves(t *testing.T) {
 		o := newOptimizer(t, box, append(opts, cmbo.WithInitial(trials+1))...)
 		report := func(id, steps int) (p cmbo.Prospect) {
 			for s := range steps {
-				p, err = o.Report(ctx, id, s+1, float64(id))
-				require.NoError(t, err)
+				p = report(t, o, id, s+1, float64(id))
 			}
 			return p
 		}
@@ -779,8 +778,7 @@ func TestFitsOfOthersForgotten(t *testing.T) {
 			report(t, o, two[0].ID, step, 0.05+0.001*float64(step))
 		}
 		require.NoError(t, o.TellStopped(ctx, two[0].ID))
-		_, err := o.Report(ctx, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
-		require.NoError(t, err)
+		report(t, o, two[1].ID, 1, at(two[1].X, 1)) // whose advice has the model fitted
 		require.NoError(t, o.Tell(two[1].ID, f(two[1].X)))
 		if restart {
 			o = restored(t, o)
@@ -808,8 +806,7 @@ func TestRefitAsRowsChange(t *testing.T) {
 	o := newOptimizer(t, line, cmbo.WithCheckpoints(), cmbo.WithInitial(6))
 	report := func(trial cmbo.Trial, step int) (y float64) {
 		y = math.Sin(12*trial.X[0]) + 0.03*float64(10-step)*math.Cos(50*trial.X[0])
-		_, err := o.Report(ctx, trial.ID, step, y)
-		require.NoError(t, err)
+		report(t, o, trial.ID, step, y)
 		return y
 	}
 	parameters := func(o *cmbo.Optimizer) []float64 {

@@ -570,8 +570,7 @@ func TestTrials(t *testing.T) {
 	require.Empty(t, opt.Trials())
 	asked := askN(t, opt, 7)
 	report := func(id int, y float64) {
-		_, err := opt.Report(ctx, id, 1, y)
-		require.NoError(t, err)
+		report(t, opt, id, 1, y)
 	}
 	require.NoError(t, opt.Tell(2, 0.5))
 	require.NoError(t, opt.TellFailed(3))

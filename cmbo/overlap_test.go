@@ -216,8 +216,7 @@ func TestResumedMeanwhile(t *testing.T) {
 		return ts[0]
 	}
 	first := ask(ctx, 1)
-	_, err := opt.Report(ctx, first.ID, 1, 5)
-	require.NoError(t, err)
+	report(t, opt, first.ID, 1, 5)
 	require.NoError(t, opt.TellStopped(ctx, first.ID))
 	second := ask(ctx, 1)
 	require.Equal(t, first.ID, second.Resumes)
@@ -234,8 +233,7 @@ func TestReportDuringStop(t *testing.T) {
 		model := &paused{}
 		o := newOptimizer(t, line, cmbo.WithSurrogate(model))
 		report := func(id, step int, y float64) {
-			_, err := o.Report(ctx, id, step, y)
-			require.NoError(t, err)
+			report(t, o, id, step, y)
 		}
 		for i := range 8 {
 			trial, end := ask(t, o), float64(i)
