@@ -299,6 +299,7 @@ func TestOptunaInfer(t *testing.T) {
 		{"log", []string{number("LogUniformDistribution", `"low":0.125,"high":2`)}, cmbo.LogFloat("x", 0.125, 2), ""},
 		{"int", []string{number("IntUniformDistribution", `"low":0,"high":9,"step":3`)}, cmbo.Int("x", 0, 9).WithStep(3), ""},
 		{"log int", []string{number("IntLogUniformDistribution", `"low":1,"high":9,"step":1`)}, cmbo.LogInt("x", 1, 9), ""},
+		{"steps of one", []string{number("IntDistribution", `"low":0,"high":9,"step":1`), number("IntDistribution", `"low":0,"high":9`)}, cmbo.Int("x", 0, 9), ""},
 		{"old and new", []string{unit, number("UniformDistribution", `"low":0,"high":1`)}, cmbo.Float("x", 0, 1), ""},
 		{"bool", []string{choices("true, false"), choices("false,true")}, cmbo.Bool("x"), ""},
 		{"choices", []string{choices(`null, 1, 1.5, "a", [1, {"b": " c"}], NaN, -Infinity`)}, cmbo.Categorical("x", "null", "1", "1.5", "a", `[1,{"b":" c"}]`, "NaN", "-Infinity"), ""},

@@ -406,6 +406,13 @@ func TestParamSpread(t *testing.T) {
 	}
 	// ln(32.5/0.5)/ln(1000.5/0.5)
 	require.InDelta(t, 1000*math.Log(65)/math.Log(2001), below, 1)
+	top := 0
+	for i := range 1000 {
+		if LogInt("n", 1, 3).spread((float64(i)+0.5)/1000) == 3 {
+			top++
+		}
+	}
+	require.InDelta(t, 1000*math.Log(3.5/2.5)/math.Log(3.5/0.5), top, 1)
 	require.Equal(t, []float64{0, 1}, []float64{Bool("b").decode([]float64{0.4999}), Bool("b").decode([]float64{0.5})})
 	ordinal := Ordinal("o", 1, 2, 4)
 	for v, want := range map[float64]float64{0: 0, 1.2: 0, 1.7: 1, 2.9: 1, 3.1: 2, 9: 2} {
@@ -438,6 +445,7 @@ func TestNewSpaceRejects(t *testing.T) {
 		"logint parameter takes":        {LogInt("a", 1, 8).WithStep(2)},
 		"at least one value":            {Ordinal("a")},
 		"2 follows 2; they must":        {Ordinal("a", 1, 2, 2)},
+		"1 follows 2; they must":        {Ordinal("a", 2, 1)},
 		"value NaN is not finite":       {Ordinal("a", 1, math.NaN(), 3)},
 	} {
 		_, err := New(params...)
@@ -600,4 +608,36 @@ func TestDescription(t *testing.T) {
 	}
 	_, err := Description{Name: "a", Kind: KindInt, Lo: 0.5, Hi: 1}.Param()
 	assert.ErrorContains(t, err, "is an integer in")
+}
+
+// TestPairs: of 64 points of a Sobol sequence in the coordinates of both points each eighth of a range has eight. A list is
+// drawn from column by column.
+func TestPairs(t *testing.T) {
+	t.Parallel()
+	s, err := New(Float("a", 0, 8), Float("b", 0, 8))
+	require.NoError(t, err)
+	a, b := s.Pairs(64, rng.Stream(1, "pairs"))
+	for k := range 2 {
+		for _, rows := range [][][]float64{a, b} {
+			require.Len(t, rows, 64)
+			var counts [8]int
+			for _, row := range rows {
+				counts[int(row[k])]++
+			}
+			require.Equal(t, [8]int{8, 8, 8, 8, 8, 8, 8, 8}, counts)
+		}
+	}
+	require.NotEqual(t, a, b)
+	list, err := s.WithCandidates([][]float64{{1, 2}, {3, 4}})
+	require.NoError(t, err)
+	a, b = list.Pairs(64, rng.Stream(1, "pairs"))
+	for _, rows := range [][][]float64{a, b} {
+		seen := map[[2]float64]int{}
+		for _, row := range rows {
+			seen[[2]float64(row)]++
+		}
+		require.Len(t, seen, 4)
+		require.Equal(t, 32, seen[[2]float64{1, 2}]+seen[[2]float64{1, 4}])
+		require.Equal(t, 32, seen[[2]float64{1, 2}]+seen[[2]float64{3, 2}])
+	}
 }
