@@ -460,8 +460,8 @@ const cutoffs = 256
 // Cutoff returns the value at a coming step of an open trial beyond which [Optimizer.Report] would advise to stop, in
 // the user's units, for a system that wants its rules when an evaluation begins. All worse values are hopeless,
 // though Report goes on at those so bad that curves tell no more than the model. chance is the probability that the
-// trial shows a worse value. Both are NaN if no value at the step is a reason to stop, or if worse values there come
-// before better ends. Cutoff changes nothing, and fails as Report does.
+// trial shows a worse value. Both are NaN if no value at the step is a reason to stop, if the best are one, too, or if
+// worse values there come before better ends. Cutoff changes nothing, and fails as Report does.
 func (o *Optimizer) Cutoff(ctx context.Context, id, step int) (value, chance float64, err error) {
 	value, chance = math.NaN(), math.NaN()
 	err = o.holding(ctx, func() error {

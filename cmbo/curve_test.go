@@ -361,11 +361,19 @@ func TestReportOfLongCurves(t *testing.T) {
 // what it showed; one that begins anew has shown more before, and goes on. The point that
 // waits is one of the candidates, of a box too, until it is asked for.
 func TestResumed(t *testing.T) {
-	for _, k := range curved(t)[:2] {
+	for i, k := range curved(t)[:2] {
 		t.Run(k.name, func(t *testing.T) {
 			f := func(x []float64) float64 { return 100 + 7*bump([]float64{0.3, 0.3})(x) }
 			o := newOptimizer(t, k.space, append(k.opts[:len(k.opts):len(k.opts)], cmbo.WithCheckpoints())...)
-			drive(t, o, f, 4)
+			if i == 0 {
+				drive(t, o, f, 4)
+			} else { // the first trial of all is the one that stops
+				rows, err := k.space.Sample(4, 1)
+				require.NoError(t, err)
+				for _, x := range rows {
+					require.NoError(t, o.Observe(x, f(x)))
+				}
+			}
 			x := []float64{0.6, 0.2}
 			var c cmbo.Curve
 			const from = 5
@@ -944,6 +952,24 @@ func TestCutoffAboveFloor(t *testing.T) {
 		p := report(t, twin, trial.ID, 1, y)
 		require.Equal(t, stop, p.Stop, "%g beside %g: %v", y, cut, p)
 	}
+}
+
+// TestCutoffOfHopelessTrial: beside a best value that no curve foretells, the best that a trial can show is a reason to stop,
+// and there is no cutoff.
+func TestCutoffOfHopelessTrial(t *testing.T) {
+	list, _ := grid(t, 4)
+	o := newOptimizer(t, list, cmbo.WithSurrogate(flat{}), cmbo.WithYPolicy(cmbo.RawValues))
+	for i := range 8 {
+		trial := ask(t, o)
+		y := 0.3 + 0.2*float64(i)
+		report(t, o, trial.ID, 1, y+0.05*float64(i%2))
+		require.NoError(t, o.Tell(trial.ID, y))
+	}
+	trial := ask(t, o)
+	require.NoError(t, o.Observe(trial.X, 8))
+	cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
+	require.NoError(t, err)
+	require.True(t, math.IsNaN(cut) && math.IsNaN(chance), "%g, %g", cut, chance)
 }
 
 // TestEndOfAPoorTrial: what Report and TellStopped make of a trial that is far from the best is in the unit of values, though
