@@ -1058,8 +1058,11 @@ func TestBudgetPaysExactly(t *testing.T) {
 	}
 	for _, c := range []float64{10, 0.1, 3, 7, 0.7, 1e-300, 1e300} {
 		for n := 1; n <= 20; n++ {
-			got, _ := evaluations(WithCost(func([]float64) float64 { return c }), WithBudget(c*float64(n)))
+			got, o := evaluations(WithCost(func([]float64) float64 { return c }), WithBudget(c*float64(n)))
 			require.Equal(t, n, got, "%g", c)
+			require.NoError(t, o.Enqueue([]float64{0.5}))
+			_, err := o.Ask(ctx)
+			require.ErrorIs(t, err, ErrBudget, "%g: nothing is left for what is enqueued", c)
 		}
 	}
 	for budget, want := range map[float64]int{0.5: 0, 1: 1, 2.5: 2, 2.999: 2, 3: 3} {

@@ -3,6 +3,7 @@ package cmbo
 import (
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"iter"
 	"math"
 	"strconv"
@@ -369,6 +370,12 @@ func TestDecodeLearnerHoldsPasses(t *testing.T) {
 	require.NoError(t, err)
 	_, err = decodedLearner(t, l, PriorLimits{})
 	require.NoError(t, err, "as many as a sample takes")
+	b.Reset()
+	require.NoError(t, l.Encode(&b))
+	longer := append(b.Bytes()[:b.Len()-sha256.Size], make([]byte, 1+sha256.Size)...)
+	_, err = PriorLimits{}.DecodeLearner(t.Context(), l.space, bytes.NewReader(Reseal(longer)))
+	require.ErrorIs(t, err, ErrCorrupt)
+	require.ErrorContains(t, err, "1 bytes too many")
 }
 
 // What is stored of a learner is held against itself, and counts of tasks have an end.

@@ -219,3 +219,19 @@ func (m listed) Score(_ context.Context, dst []float64, _ *linalg.Dense, _ acq.F
 	copy(dst, m)
 	return nil
 }
+
+// TestTied: values that equal the best count as ties by the order in which they were told, that of the first trial too; one
+// that was observed counts for none.
+func TestTied(t *testing.T) {
+	o := optimizerOf(t, unitCube(t, 1), WithInitial(9))
+	trials := askN(t, o, 7)
+	tell := func(k int, y float64) { require.NoError(t, o.Tell(trials[k].ID, y)) }
+	tell(6, 0)
+	for k := 5; k > 0; k-- {
+		tell(k, 1)
+	}
+	require.NoError(t, o.Observe([]float64{0.123}, 1))
+	require.False(t, o.draft().tied(), "four beside the best")
+	tell(0, 1)
+	require.True(t, o.draft().tied())
+}

@@ -39,6 +39,8 @@ func TestUpsideDown(t *testing.T) {
 		{one, []float64{3, 3, 3, 3, 3}, []int{4}, nil},
 		{one, []float64{3, 3, 3, 3, 3}, []int{3, 4}, []int{4}},
 		{one, []float64{1, 1, 1, 1, 1}, []int{0, 1}, []int{4}},
+		// Told by both that are upside down the others are turned, and the two agree with each other.
+		{[]float64{1, 1, 1, 1, -1, -1}, []float64{3, 3, 3, 3, 3, 3}, []int{4, 5}, []int{4, 5}},
 		{[]float64{1, -1}, []float64{2, 2}, []int{0}, []int{1}},
 		{[]float64{1, 1, 1}, []float64{2, 2, 2}, []int{0, 1, 2}, nil},
 		// Three of ten are contradicted by 5/9 of their strength in the mean; with the first one turned by 7/9.
