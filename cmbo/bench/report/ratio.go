@@ -131,7 +131,7 @@ func newSample(strata []*stratum, methods ...int) *sample {
 func (p *sample) ratio(method string, resamples int) Ratio {
 	r := Ratio{Method: method, Runs: p.runs, LeastBy: math.Inf(1), LargestBy: math.Inf(-1), Lower: math.NaN(),
 		Upper: math.NaN()}
-	few := resamples == 0
+	few := false                       // tasks of a space, which have no interval then
 	logs := make([]float64, resamples) // of the geometric means of the draws
 	for i, space := range p.spaces {
 		by := logRatio(p.sums[i])
