@@ -354,3 +354,52 @@ func TestMapIsTrue(t *testing.T) {
 		}
 	}
 }
+
+var (
+	fence   = regexp.MustCompile("(?ms)^```.*?^```$")
+	link    = regexp.MustCompile(`\[[^\]]*\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	silent  = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+	bar     = regexp.MustCompile(`(^|[^\\])\|`)
+)
+
+// TestLinksAndTables: links within the repository lead to files and headings that there are, and rows of a table have as many
+// cells as its head: a bar in a command ends a cell unless it is escaped.
+func TestLinksAndTables(t *testing.T) {
+	texts, anchors := map[string]string{}, map[string]bool{}
+	for _, name := range documents(t) {
+		text, err := os.ReadFile(filepath.Join(root, name))
+		require.NoError(t, err)
+		texts[name] = fence.ReplaceAllString(string(text), "")
+		for _, m := range heading.FindAllStringSubmatch(texts[name], -1) {
+			anchors[name+"#"+strings.ReplaceAll(silent.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
+		}
+	}
+	for name, text := range texts {
+		for _, m := range link.FindAllStringSubmatch(text, -1) {
+			file, anchor, _ := strings.Cut(m[1], "#")
+			if strings.Contains(file, ":") {
+				continue
+			}
+			to := name
+			if file != "" {
+				to = path.Join(path.Dir(name), file)
+			}
+			if _, err := os.Stat(filepath.Join(root, to)); err != nil || anchor != "" && !anchors[to+"#"+anchor] {
+				t.Errorf("%s: %s leads nowhere", name, m[1])
+			}
+		}
+		cells := 0
+		for line := range strings.Lines(text) {
+			n := len(bar.FindAllString(line, -1))
+			if !strings.HasPrefix(line, "|") {
+				n = 0
+			} else if cells > 0 && n != cells {
+				t.Errorf("%s: %d bars and %d in the head of the table: %s", name, n, cells, line)
+			}
+			if cells == 0 || n == 0 {
+				cells = n
+			}
+		}
+	}
+}
