@@ -13,6 +13,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/internal/codec"
 	"github.com/gocmbo/cmbo/cmbo/internal/hierarchy"
+	"github.com/gocmbo/cmbo/cmbo/internal/scaling"
 	"github.com/gocmbo/cmbo/cmbo/space"
 	"github.com/gocmbo/cmbo/kernel"
 )
@@ -56,6 +57,38 @@ func laterLearner(t *testing.T, opts ...LearnOption) *Learner {
 	require.NoError(t, err)
 	require.True(t, more)
 	return l
+}
+
+// TestPassesSeeLogarithms: what passes add of skewed costs, none of which need be in the sample, is what they add of the values
+// that models see in their place.
+func TestPassesSeeLogarithms(t *testing.T) {
+	old := SetSampleTasks(3)
+	t.Cleanup(func() { SetSampleTasks(old) })
+	tasks := randomTasks("logarithms", 6, 12, 2)
+	for _, k := range tasks {
+		for i, y := range k.Y {
+			k.Y[i] = math.Exp(4 * y)
+		}
+	}
+	twoPasses := func(opts ...LearnOption) *Learner {
+		l := cubeLearner(t, 2, append(opts, WithIndexPoints(20))...)
+		for range 2 {
+			addAll(t, l, tasks)
+			more, err := l.EndPass(t.Context())
+			require.NoError(t, err)
+			require.True(t, more)
+		}
+		return l
+	}
+	costs := twoPasses(WithMinimize())
+	require.Positive(t, costs.sums.logUnit)
+	sense := scaling.Sense{Minimize: true, Log: true, Unit: costs.sums.logUnit}
+	for i, k := range tasks {
+		tasks[i].Y, _ = sense.Apply(k.Y, nil)
+	}
+	seen := twoPasses()
+	require.Zero(t, seen.sums.logUnit)
+	require.True(t, costs.sums.of.Equal(seen.sums.of))
 }
 
 func addAll(t *testing.T, l *Learner, tasks []Task) {
