@@ -54,6 +54,7 @@ func TestFailuresLoseNothingElse(t *testing.T) {
 			out, err := e.Run(context.Background(), []*Table{table}, dir)
 			require.NoError(t, err)
 			require.Equal(t, last.Total, last.Done+last.Failed)
+			require.Contains(t, last.Last, "toy, ")
 			return out
 		}
 		out := run(tt.method)
@@ -182,4 +183,19 @@ func TestCancelledExperimentGoesOn(t *testing.T) {
 	require.Empty(t, out.Failures)
 	runSmall(t, dir, 2)
 	sameFolder(t, whole, dir)
+}
+
+// TestPredictedKeepsNumbers: of a prediction without deviation, or of one that lies beyond all numbers, nothing is kept.
+func TestPredictedKeepsNumbers(t *testing.T) {
+	t.Parallel()
+	var r Record
+	r.predicted(1, 0, 2, 0, 4)
+	r.predicted(1, 0, 0, 4, 4)
+	require.Equal(t, []float64{0.5, 0.5}, r.Z)
+	require.Equal(t, []float64{round5(math.Log(0.5)), round5(math.Log(0.5))}, r.LogSD)
+	for _, p := range [][4]float64{{1, 0, 0, 0}, {0, 0, 0, 0}, {1e308, -1e308, 1, 0}, {math.NaN(), 0, 1, 0}, {1, 0, math.Inf(1), 0}} {
+		r.predicted(p[0], p[1], p[2], p[3], 4)
+	}
+	require.Len(t, r.Z, 2)
+	require.Len(t, r.LogSD, 2)
 }

@@ -127,6 +127,7 @@ func TestProtocolRejects(t *testing.T) {
 		"acquisition":           func(p *Protocol) { p.Acquisitions[0] = "x" },
 		"acquisition EI twice":  func(p *Protocol) { p.Acquisitions = []string{"EI", "ei"} },
 		"from 3 to 2":           func(p *Protocol) { p.Clusters = [2]int{3, 2} },
+		"from 0 to 2":           func(p *Protocol) { p.Clusters = [2]int{0, 2} },
 		"5 splits of HPO-B's":   func(p *Protocol) { p.Own = true },
 		"8 repeats of HPO-B's":  func(p *Protocol) { p.Own, p.Splits = true, 1 },
 	} {
