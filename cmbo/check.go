@@ -112,17 +112,20 @@ type CheckReport struct {
 	// others, gave most of the mass to a reversed past. Nil with fewer than 5 tasks with values, and where Common is .05 or
 	// less but not 0: smooth functions that have nothing in common rank each other's points by more than that deviation.
 	Reversed []string
-	// Apart are tasks whose values of an output are fifty times those of the others, or more, or a fiftieth, or less:
-	// they may have been recorded in another unit. They are fewer than the others, or as many and the smaller ones.
+	// Apart are tasks whose values of an output are fifty times those of the others, or more, or a fiftieth, or less, or whose
+	// values deviate from their median so much more, or less: they may have been recorded in another unit. They are fewer
+	// than the others, or as many and the smaller ones.
 	Apart []ApartOutput
 
 	notes []string // limits that do not fit the tasks' values, and tasks that could not be left out
 }
 
-// An ApartOutput is an output of a task whose values differ from those of others as another unit would make them.
+// An ApartOutput is an output of a task whose values differ from those of others as another unit would make them; an Output
+// of "" stands for the task's values themselves.
 type ApartOutput struct {
 	Task, Output string
-	// Ratio is the median size of the task's values of the output, divided by the median of this over the other tasks.
+	// Ratio is the median size of the task's values of the output, or of the deviations of its values from their median,
+	// divided by the median of this over the other tasks.
 	Ratio float64
 }
 
@@ -359,7 +362,8 @@ func (r *CheckReport) String() string {
 		fmt.Fprintf(&b, "upside down for the others: %s\n", strings.Join(r.Reversed, ", "))
 	}
 	for _, a := range r.Apart {
-		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %s times that of the others\n", a.Output, a.Task, number(a.Ratio, 3))
+		fmt.Fprintf(&b, "another unit, perhaps: %s of %s is %s times that of the others\n",
+			cmp.Or(a.Output, "the spread of the values"), a.Task, number(a.Ratio, 3))
 	}
 	for _, words := range r.notes {
 		fmt.Fprintln(&b, words)
@@ -458,21 +462,26 @@ func ranked(ctx context.Context, m Mixture, rec *replay.Record, minimize bool) (
 // unitGap is the ratio of median sizes from which another unit is thought of: less than that of minutes and seconds.
 const unitGap = 50
 
-// apartOutputs returns the outputs of tasks that lie apart from the others: beyond the
-// widest gap in the medians of their sizes, if that is unitGap or more.
+// apartOutputs returns the outputs of tasks, and the values, that lie apart from the others: beyond the widest gap in the
+// medians of their sizes, of values in those of their deviations, if that is unitGap or more.
 func apartOutputs(tasks []Task) (out []ApartOutput) {
 	sizes := make(map[string][]ApartOutput) // by name, the logarithm of the median for the ratio
+	add := func(task, name string, column []float64) {
+		var logs []float64
+		for _, v := range column {
+			if l := math.Log(math.Abs(v)); !math.IsNaN(l) && !math.IsInf(l, 0) {
+				logs = append(logs, l)
+			}
+		}
+		if slices.Sort(logs); len(logs) > 0 {
+			sizes[name] = append(sizes[name], ApartOutput{task, name, logs[len(logs)/2]})
+		}
+	}
 	for i := range tasks {
+		median := stat.Median(slices.Clone(tasks[i].Y))
+		add(tasks[i].ID, "", each.Of(tasks[i].Y, func(y float64) float64 { return y - median }))
 		for name, column := range tasks[i].Outputs {
-			var logs []float64
-			for _, v := range column {
-				if l := math.Log(math.Abs(v)); !math.IsNaN(l) && !math.IsInf(l, 0) {
-					logs = append(logs, l)
-				}
-			}
-			if slices.Sort(logs); len(logs) > 0 {
-				sizes[name] = append(sizes[name], ApartOutput{tasks[i].ID, name, logs[len(logs)/2]})
-			}
+			add(tasks[i].ID, name, column)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(sizes)) {

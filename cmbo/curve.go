@@ -68,8 +68,8 @@ func (p Prospect) String() string {
 		verdict, p.Step, around(p.Mean, p.SD), percent(p.Chance), number(p.Best, digits(p.Mean, p.SD)), percent(p.Before))
 }
 
-// percent writes a probability with two digits, or as 100 where these would have an exponent. One of 1e-6, or of next to
-// nothing, is as good as none.
+// percent writes a probability with two digits, or as 100 where these would have an exponent. One below a millionth is as good
+// as none.
 func percent(p float64) string {
 	switch {
 	case p >= 0.995:

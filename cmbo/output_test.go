@@ -903,9 +903,9 @@ func TestOutputsExplained(t *testing.T) {
 	}
 }
 
-// Outputs fifty times the size of the others', or a fiftieth, are told as perhaps of another
-// unit, whether or not the check is about them; the sign does not matter. Of as many on both
-// sides the smaller ones are told.
+// Outputs fifty times the size of the others', or a fiftieth, are told as perhaps of another unit, whether or not the check is
+// about them; the sign does not matter. So are values that deviate so much more, wherever they lie. Of as many on both sides
+// the smaller ones are told.
 func TestCheckUnits(t *testing.T) {
 	s, tasks := encoded(t, 7, 12)
 	for i := range tasks {
@@ -929,9 +929,18 @@ func TestCheckUnits(t *testing.T) {
 		}
 		tasks[i].Outputs["zero"] = make([]float64, 12)
 	}
+	seconds, near := slices.Clone(tasks[6].Y), slices.Clone(tasks[3].Y)
+	for k := range seconds {
+		tasks[6].Y[k] *= 1000
+		tasks[3].Y[k] += 1e6
+	}
 	report, err := Check(context.Background(), s, tasks, WithMinimize(), WithCheckTasks(1), WithCheckEvaluations(2))
 	require.NoError(t, err)
-	require.Len(t, report.Apart, 3)
+	assert.Contains(t, report.String(), "another unit, perhaps: the spread of the values of task 6 is ")
+	require.Len(t, report.Apart, 4)
+	assert.Equal(t, ApartOutput{"task 6", "", report.Apart[0].Ratio}, report.Apart[0])
+	report.Apart = report.Apart[1:]
+	tasks[6].Y, tasks[3].Y = seconds, near
 	assert.Equal(t, ApartOutput{"task 1", "even", report.Apart[0].Ratio}, report.Apart[0])
 	assert.InEpsilon(t, 1e4, report.Apart[0].Ratio, 1e-9)
 	assert.Equal(t, "task 4", report.Apart[1].Task)
@@ -955,6 +964,13 @@ func TestCheckUnits(t *testing.T) {
 		three = append(three, Task{ID: fmt.Sprint(i), Outputs: map[string][]float64{"a": {math.Pow(1000, float64(i))}}})
 	}
 	assert.Equal(t, []ApartOutput{{"0", "a", 1e-6}}, roundedRatios(apartOutputs(three)))
+	// So do values that deviate two hundred times as much from their median.
+	valued := slices.Clone(three)
+	for i, y := range [][]float64{{1, 2, 4}, {-1001, -1002, -1004}, {600, 200, 0}, {7, 7}, {9}} {
+		valued = append(valued, Task{ID: fmt.Sprint("values ", i), Y: y})
+	}
+	assert.Equal(t, []ApartOutput{{"values 2", "", 200}, {"0", "a", 1e-6}}, roundedRatios(apartOutputs(valued)))
+	assert.Equal(t, []float64{600, 200, 0}, valued[5].Y)
 	// A ratio of fifty is the least.
 	for ratio, n := range map[float64]int{50.5: 1, 49.5: 0} {
 		for i := range 3 {

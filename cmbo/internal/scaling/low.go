@@ -257,6 +257,7 @@ func penalties(sorted []float64, width float64) int {
 	return 0
 }
 
+// ascending is slices.Sorted of a list, in memory for it alone.
 func ascending(y []float64) []float64 {
 	sorted := slices.Clone(y)
 	slices.Sort(sorted)
