@@ -180,20 +180,23 @@ func BenchmarkPlainAsk(b *testing.B) {
 	}
 }
 
-// BenchmarkDefaultLearn learns the default's prior in 6 coordinates from tasks of 50
-// observations. The size of the encoded prior is the metric MB.
+// BenchmarkDefaultLearn learns the default's prior in 6 coordinates from tasks of 50 observations, few of them over a list of
+// 500 candidates. The size of the encoded prior is the metric MB.
 func BenchmarkDefaultLearn(b *testing.B) {
 	box, err := cmbo.UnitCube(6)
 	if err != nil {
 		b.Fatal(err)
 	}
-	for _, k := range []int{100, 1000, 5000} {
-		tasks := syntheticTasks(k, 50, 6)
-		b.Run(fmt.Sprintf("K=%d", k), func(b *testing.B) {
+	for _, k := range []int{1, 3, 10, 100, 1000, 5000} {
+		tasks, space, name := syntheticTasks(k, 50, 6), box, fmt.Sprintf("K=%d", k)
+		if k <= 10 {
+			space, name = syntheticList(500, 6), "list,"+name
+		}
+		b.Run(name, func(b *testing.B) {
 			b.ReportAllocs()
 			var prior *cmbo.Prior
 			for b.Loop() {
-				if prior, err = cmbo.Learn(b.Context(), box, tasks); err != nil {
+				if prior, err = cmbo.Learn(b.Context(), space, tasks); err != nil {
 					b.Fatal(err)
 				}
 			}

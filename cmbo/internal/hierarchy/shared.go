@@ -1,9 +1,11 @@
 package hierarchy
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 
+	"github.com/gocmbo/cmbo/internal/each"
 	"github.com/gocmbo/cmbo/linalg"
 )
 
@@ -56,46 +58,34 @@ func ofAnother(tasks int64) float64 {
 }
 
 // sharedMean returns the moments of another task given tasks, and the mean share of the variance that is common to all.
-// For each share that is thought of it takes what a step of EM takes, and O(G³).
+// For each share that is thought of it takes what a step of EM takes and O(G³) or, if the tasks have n < G values, O(n·G²).
 func (g *grid) sharedMean(
 	ctx context.Context, tasks []*carried, shares []float64, workers int,
 ) (m Moments, common float64, err error) {
-	size := g.len()
-	chol, err := g.factor()
-	if err != nil {
-		return m, 0, err
+	size, n := g.len(), 0
+	for _, t := range tasks {
+		n += t.len()
 	}
-	var lt linalg.Dense
-	lt.CopyTrans(chol.Lower())
-	type posterior struct {
-		mean []float64
-		chol linalg.Cholesky // of M
+	at := Moments{g.prior().Mean, linalg.NewSym(size, nil)} // of a task beside the mean
+	posts, logs := make([]meanPosterior, len(shares)), make([]float64, len(shares))
+	given := func(share float64) (meanPosterior, float64, error) {
+		return g.meanGivenValues(ctx, tasks, n, share, at)
 	}
-	sums, posts, logs := g.newSums(tasks, workers, precision), make([]posterior, len(shares)), make([]float64, len(shares))
-	at, inner := Moments{g.prior().Mean, linalg.NewSym(size, nil)}, linalg.NewSym(size, nil)
-	u, x := make([]float64, size), make([]float64, size)
-	for i, share := range shares {
-		p := &posts[i]
-		at.Cov.Copy(g.gram)
-		at.Cov.Scale(1 - share)
-		all, err := sums.at(ctx, at)
+	if n >= size {
+		chol, err := g.factor()
 		if err != nil {
 			return m, 0, err
 		}
-		inner.Congruence(&lt, all.s)
-		inner.Scale(share)
-		inner.AddDiag(1)
-		if err := p.chol.Factorize(inner); err != nil {
+		var lt linalg.Dense
+		lt.CopyTrans(chol.Lower())
+		sums := g.newSums(tasks, workers, precision)
+		given = func(share float64) (meanPosterior, float64, error) { return g.meanGivenSums(ctx, sums, &lt, share, at) }
+	}
+	for i, share := range shares {
+		at.Cov.Copy(g.gram)
+		at.Cov.Scale(1 - share)
+		if posts[i], logs[i], err = given(share); err != nil {
 			return m, 0, err
-		}
-		for j := range u {
-			u[j] = linalg.Dot(lt.Row(j), all.u)
-		}
-		p.chol.SolveVecTo(x, u)
-		logs[i] = all.log + 0.5*(share*linalg.Dot(u, x)-p.chol.LogDet())
-		p.mean = g.prior().Mean
-		for j, v := range x {
-			linalg.Axpy(p.mean, share*v, lt.Row(j))
 		}
 	}
 	m = Moments{make([]float64, size), linalg.NewSym(size, nil)}
@@ -104,20 +94,104 @@ func (g *grid) sharedMean(
 		common += mass * shares[i]
 		linalg.Axpy(m.Mean, mass, posts[i].mean)
 	}
-	m.Cov.AddScaled(1-common, g.gram)
 	apart, root := linalg.NewDense(1, size, nil), new(linalg.Dense)
 	for i, p := range posts {
+		m.Cov.AddScaled(masses[i]*p.base, g.gram)
 		if masses[i] < negligibleShare {
 			continue
 		}
-		p.chol.SolveLowerTo(root, &lt)
-		m.Cov.AddTransGram(masses[i]*shares[i], root)
+		p.chol.SolveLowerTo(root, p.rows)
+		m.Cov.AddTransGram(masses[i]*p.weight, root)
 		for j, v := range p.mean {
 			apart.Set(0, j, v-m.Mean[j])
 		}
 		m.Cov.AddTransGram(masses[i], apart)
 	}
 	return m, common, nil
+}
+
+// A meanPosterior has the moments of another task given tasks that share μ: a mean, and the covariance base·K +
+// weight·XᵀF⁻¹X, where F is what chol is the factor of, and X are the rows.
+type meanPosterior struct {
+	mean         []float64
+	base, weight float64
+	chol         linalg.Cholesky
+	rows         *linalg.Dense
+}
+
+// meanGivenSums takes the tasks by their sums H and u: F is M, and X is Lᵀ. It returns the tasks' log likelihood, too.
+func (g *grid) meanGivenSums(
+	ctx context.Context, sums *sums, lt *linalg.Dense, share float64, at Moments,
+) (p meanPosterior, log float64, err error) {
+	all, err := sums.at(ctx, at)
+	if err != nil {
+		return p, 0, err
+	}
+	p = meanPosterior{mean: g.prior().Mean, base: 1 - share, weight: share, rows: lt}
+	inner := linalg.NewSym(g.len(), nil)
+	inner.Congruence(lt, all.s)
+	inner.Scale(share)
+	inner.AddDiag(1)
+	if err := p.chol.Factorize(inner); err != nil {
+		return p, 0, err
+	}
+	u, x := each.Below(g.len(), func(j int) float64 { return linalg.Dot(lt.Row(j), all.u) }), make([]float64, g.len())
+	p.chol.SolveVecTo(x, u)
+	for j, v := range x {
+		linalg.Axpy(p.mean, share*v, lt.Row(j))
+	}
+	return p, all.log + 0.5*(share*linalg.Dot(u, x)-p.chol.LogDet()), nil
+}
+
+// meanGivenValues takes the tasks by their n values, whitened by the factors A = W·Wᵀ of their covariances: X is W⁻¹BK, and
+//
+//	F = I + ρ·W⁻¹BKBᵀW⁻ᵀ,   μ ~ N(c + ρ·XᵀF⁻¹W⁻¹r, ρ·K − ρ²·XᵀF⁻¹X),   r = y − c,
+//
+// which is what the sums say, by another identity. It returns their log likelihood, too.
+func (g *grid) meanGivenValues(
+	ctx context.Context, tasks []*carried, n int, share float64, at Moments,
+) (p meanPosterior, log float64, err error) {
+	p = meanPosterior{mean: g.prior().Mean, base: 1, weight: -share * share, rows: linalg.NewDense(n, g.len(), nil)}
+	var e estep
+	var across linalg.Dense
+	inner, white, k := linalg.NewSym(n, nil), make([]float64, 0, n), g.gram.Dense()
+	for _, t := range tasks {
+		l, err := e.condition(t, at, g.base.Mean)
+		if err = cmp.Or(err, ctx.Err()); err != nil {
+			return p, 0, err
+		}
+		log += l
+		from, to := len(white), len(white)+t.len()
+		own := p.rows.View(from, 0, t.len(), g.len())
+		for i := range t.len() {
+			t.applyTo(own.Row(i), &k, i)
+		}
+		e.chol.SolveLowerTo(&own, &own)
+		e.chol.SolveLowerVecTo(e.resid, e.resid)
+		white = append(white, e.resid...)
+		across.Resize(t.len(), to)
+		for i := range t.len() {
+			for j := range to {
+				across.Set(i, j, t.carry(i, p.rows.Row(j)))
+			}
+		}
+		e.chol.SolveLowerTo(&across, &across)
+		for i := range t.len() {
+			for j := range from + i + 1 {
+				inner.Set(from+i, j, share*across.At(i, j))
+			}
+		}
+	}
+	inner.AddDiag(1)
+	if err := p.chol.Factorize(inner); err != nil {
+		return p, 0, err
+	}
+	x := make([]float64, n)
+	p.chol.SolveVecTo(x, white)
+	for j, v := range x {
+		linalg.Axpy(p.mean, share*v, p.rows.Row(j))
+	}
+	return p, log + 0.5*(linalg.Dot(white, white)-linalg.Dot(white, x)-p.chol.LogDet()), nil
 }
 
 // negligibleShare is the mass of a share below which its covariance is left out: less than

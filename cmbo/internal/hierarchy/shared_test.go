@@ -1,6 +1,8 @@
 package hierarchy
 
 import (
+	"context"
+	"fmt"
 	"math"
 	"testing"
 
@@ -68,11 +70,17 @@ func sameMoments(t *testing.T, want, got Moments, delta float64) {
 // The moments are those of dense conditioning on all tasks at once, of each share by the
 // likelihood of the tasks under it.
 func TestSharedMean(t *testing.T) {
-	r := rng.Stream(1, t.Name())
+	for _, size := range []int{12, 41} { // of the grid: fewer than the tasks' 39 values, of which one has 15, and more
+		t.Run(fmt.Sprint(size), func(t *testing.T) { testSharedMean(t, size) })
+	}
+}
+
+func testSharedMean(t *testing.T, size int) {
+	r := rng.Stream(1, "TestSharedMean")
 	tasks := makeTasks(3, 4, 6, 2, 0, 1)
 	tasks[2].Noise = []float64{.1, 0, 0, .2, 0, .05}
-	tasks = append(tasks, makeTasks(4, 1, 15, 2, 0, 1)...) // more points than the grid has
-	z := uniform(r, 12, 2)
+	tasks = append(tasks, makeTasks(4, 1, 15, 2, 0, 1)...)
+	z := uniform(r, size, 2)
 	copy(z.Row(2), tasks[0].X.Row(3))
 	g, on := carryAll(t, tasks, z, 5)
 	shares := []float64{0.1, 0.4, 0.8}
@@ -87,7 +95,7 @@ func TestSharedMean(t *testing.T) {
 		sameMoments(t, m, got, 1e-9)
 	}
 	var total float64
-	want, common := Moments{make([]float64, 12), linalg.NewSym(12, nil)}, 0.0
+	want, common := Moments{make([]float64, size), linalg.NewSym(size, nil)}, 0.0
 	for i := range shares {
 		total += math.Exp(logs[i] - logs[0])
 	}
@@ -99,12 +107,16 @@ func TestSharedMean(t *testing.T) {
 		want.Cov.AddScaled(mass, p.Cov)
 	}
 	for i, p := range posts {
-		d := linalg.NewDense(1, 12, nil)
+		d := linalg.NewDense(1, size, nil)
 		for j, v := range p.Mean {
 			d.Set(0, j, v-want.Mean[j])
 		}
 		want.Cov.AddTransGram(math.Exp(logs[i]-logs[0])/total, d)
 	}
+	cancelled, cancel := context.WithCancel(ctx)
+	cancel()
+	_, _, err := g.sharedMean(cancelled, on, shares, 2)
+	require.ErrorIs(t, err, context.Canceled)
 	got, share, err := g.sharedMean(ctx, on, shares, 2)
 	require.NoError(t, err)
 	assert.InDelta(t, common, share, 1e-9)
