@@ -112,6 +112,12 @@ func TestApart(t *testing.T) {
 		same.Set(i, 0, float64(i/2))
 	}
 	require.Nil(t, Apart(same, make([]float64, 20)), "half of the rows")
+	three, y := linalg.NewDense(24, 1, nil), make([]float64, 24) // to a place, the first one the best
+	for i := range y {
+		three.Set(i, 0, float64(i/3))
+		y[i] = -float64(i)
+	}
+	require.Equal(t, []float64{0, -3, -6, -9, -12, -15, -18, -21}, Apart(three, y))
 }
 
 // TestApartAsComparedWithAll: rows of a lattice, around a few rows and of switches are apart as they are where each is compared
