@@ -180,11 +180,11 @@ func (t Transfer) upright() (mass, reversed float64) {
 // String says it in words, such as "transfer helps: 97 % of the mass lies on the past, 97 % on
 // what all tasks have in common".
 func (t Transfer) String() string {
-	text := t.words()
+	text := t.words(badHere)
 	for _, name := range slices.Sorted(maps.Keys(t.Outputs)) {
 		switch of := t.Outputs[name]; {
 		case of.Hypotheses != nil:
-			text += "; of " + name + " " + strings.ReplaceAll(of.words(), reversedHere, "that what was large there is small here")
+			text += "; of " + name + " " + of.words(smallHere)
 			if of.Relation != nil && of.Relation.Descriptors != nil {
 				text += ", and " + of.Relation.String()
 			}
@@ -201,9 +201,9 @@ func (t Transfer) String() string {
 	return strings.Join(append([]string{text}, t.foreign...), "; ")
 }
 
-// words says it of the objective, or of one output.
-func (t Transfer) words() string {
-	text := t.verdictWords()
+// words says it of the objective, or of one output, a reversed past in the words given.
+func (t Transfer) words(reversed string) string {
+	text := t.verdictWords(reversed)
 	if t.OtherUnits > 0.5 {
 		text += "; the values lie out of all proportion to the past's: they may be in other units"
 	}
@@ -212,11 +212,12 @@ func (t Transfer) words() string {
 
 // What masses say.
 const (
-	unlikeAny    = "that no past task is like this one"
-	reversedHere = "that what was good there is bad here"
+	unlikeAny = "that no past task is like this one"
+	badHere   = "that what was good there is bad here"
+	smallHere = "that what was large there is small here" // of an output, which is not good or bad by itself
 )
 
-func (t Transfer) verdictWords() string {
+func (t Transfer) verdictWords(reversed string) string {
 	if len(t.Hypotheses) == 0 {
 		return "unknown: there is no past to transfer from, or the model does not say"
 	}
@@ -236,12 +237,12 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("transfer helps: %.0f %% of the mass lies on the past, %.0f %% on %s",
 			100*up, 100*(largest.Mass-largest.Reversed), largest.name())
 	case TransferReversed:
-		return fmt.Sprintf("the past is upside down: %.0f %% of the mass says "+reversedHere+", and the run goes by that", 100*down)
+		return fmt.Sprintf("the past is upside down: %.0f %% of the mass says "+reversed+", and the run goes by that", 100*down)
 	case TransferMisleads:
 		if down > none {
-			return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+reversedHere+", %.0f %% "+unlikeAny, 100*down, 100*none)
+			return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+reversed+", %.0f %% "+unlikeAny, 100*down, 100*none)
 		}
-		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, 100*none, 100*down)
+		return fmt.Sprintf("the past misleads: %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversed, 100*none, 100*down)
 	}
 	if t.sooner {
 		by := "the past ranks them as they are"
@@ -252,7 +253,7 @@ func (t Transfer) verdictWords() string {
 			by = "less of it failed than would at random, given where past evaluations failed"
 		}
 		return fmt.Sprintf("unclear: the run came to good values sooner than chance does, and %s, "+
-			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversedHere, by, 100*none, 100*down)
+			"but %.0f %% of the mass says "+unlikeAny+", %.0f %% "+reversed, by, 100*none, 100*down)
 	}
 	shows := ""
 	if t.silent && !t.ranked() {
@@ -261,7 +262,7 @@ func (t Transfer) verdictWords() string {
 		return fmt.Sprintf("unclear: the past ranks the points told as their values do, but %.0f %% of the mass says "+
 			"that their differences are not the past's", 100*(none+down))
 	}
-	return fmt.Sprintf("unclear: %s%.0f %% of the mass lies on the past, %.0f %% says "+unlikeAny+", %.0f %% "+reversedHere,
+	return fmt.Sprintf("unclear: %s%.0f %% of the mass lies on the past, %.0f %% says "+unlikeAny+", %.0f %% "+reversed,
 		shows, 100*up, 100*none, 100*down)
 }
 
