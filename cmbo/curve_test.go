@@ -931,11 +931,9 @@ func TestCutoffOfOpposedCurves(t *testing.T) {
 	require.Greater(t, known, 30)
 }
 
-// TestCutoffAboveFloor: where the model expects worse than any curve has ended with, values that say no more than that
-// are no reason to stop, but there are values above them that are, and the cutoff is the largest.
-func TestCutoffAboveFloor(t *testing.T) {
+// eightCurves is a run of a surrogate that was told eight rising values, whose curves lie next to them.
+func eightCurves(t testing.TB, surrogate cmbo.Option) *cmbo.Optimizer {
 	list, _ := grid(t, 4)
-	surrogate := cmbo.WithSurrogate(flat{})
 	o := newOptimizer(t, list, surrogate, cmbo.WithYPolicy(cmbo.RawValues))
 	for i := range 8 {
 		trial := ask(t, o)
@@ -943,6 +941,14 @@ func TestCutoffAboveFloor(t *testing.T) {
 		report(t, o, trial.ID, 1, y+0.05*float64(i%2))
 		require.NoError(t, o.Tell(trial.ID, y))
 	}
+	return o
+}
+
+// TestCutoffAboveFloor: where the model expects worse than any curve has ended with, values that say no more than that
+// are no reason to stop, but there are values above them that are, and the cutoff is the largest.
+func TestCutoffAboveFloor(t *testing.T) {
+	surrogate := cmbo.WithSurrogate(flat{})
+	o := eightCurves(t, surrogate)
 	trial := ask(t, o)
 	cut, _, err := o.Cutoff(ctx, trial.ID, 1)
 	require.NoError(t, err)
@@ -957,14 +963,7 @@ func TestCutoffAboveFloor(t *testing.T) {
 // TestCutoffOfHopelessTrial: beside a best value that no curve foretells, the best that a trial can show is a reason to stop,
 // and there is no cutoff.
 func TestCutoffOfHopelessTrial(t *testing.T) {
-	list, _ := grid(t, 4)
-	o := newOptimizer(t, list, cmbo.WithSurrogate(flat{}), cmbo.WithYPolicy(cmbo.RawValues))
-	for i := range 8 {
-		trial := ask(t, o)
-		y := 0.3 + 0.2*float64(i)
-		report(t, o, trial.ID, 1, y+0.05*float64(i%2))
-		require.NoError(t, o.Tell(trial.ID, y))
-	}
+	o := eightCurves(t, cmbo.WithSurrogate(flat{}))
 	trial := ask(t, o)
 	require.NoError(t, o.Observe(trial.X, 8))
 	cut, chance, err := o.Cutoff(ctx, trial.ID, 1)
