@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // run makes the runs of the protocol, and tells now and then how far it is.
@@ -41,7 +42,7 @@ func compare(ctx context.Context, o *options, tables []*bench.Table, stdout, std
 	known, _ := bench.ReadRecords(o.out) // the run says what is wrong with them
 	known = slices.DeleteFunc(known, func(r bench.Record) bool { return r.Program == bench.Program() })
 	if len(known) > 0 {
-		fmt.Fprintf(stderr, "hpob: %s in %s made by another program than this one are kept\n", count(len(known), "run"), o.out)
+		fmt.Fprintf(stderr, "hpob: %s in %s made by another program than this one are kept\n", names.Count(len(known), "run"), o.out)
 	}
 	out, err := o.run(ctx, tables, o.out, stderr)
 	if out != nil {

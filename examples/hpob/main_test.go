@@ -308,10 +308,6 @@ func TestParseRejects(t *testing.T) {
 	require.ErrorIs(t, run(context.Background(), mustParse(t, "-report", t.TempDir()), &bytes.Buffer{}, &strings.Builder{}), os.ErrNotExist)
 }
 
-func TestCount(t *testing.T) {
-	require.Equal(t, "1 query, 2 queries, 0 runs", strings.Join([]string{count(1, "query"), count(2, "query"), count(0, "run")}, ", "))
-}
-
 // TestRealTable runs a recorded table where one is at hand.
 func TestRealTable(t *testing.T) {
 	dir := os.Getenv("CMBO_DATA")

@@ -11,6 +11,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
 	"github.com/gocmbo/cmbo/internal/each"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // A divided table is what several folders may have runs of, each with divisions of its own.
@@ -111,7 +112,7 @@ func areasTable(a *report.Areas) string {
 		row("best rival of each table", least, over(*a.Best))
 	}
 	runs := each.Below(len(a.Spaces), func(i int) string {
-		return fmt.Sprintf("%s of %s of %s", count(a.Runs[i], "run"), count(a.Tasks[i], "task"), a.Spaces[i])
+		return fmt.Sprintf("%s of %s of %s", names.Count(a.Runs[i], "run"), names.Count(a.Tasks[i], "task"), a.Spaces[i])
 	})
 	fmt.Fprintf(&b, "\nAreas are means over the runs that all of these methods have: %s. Ratios are geometric means over tables,"+
 		" with 95 %% of a bootstrap that draws tasks, too narrow where tasks are few. Areas below .0001 count as that in them.\n", strings.Join(runs, ", "))

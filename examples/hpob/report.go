@@ -14,6 +14,7 @@ import (
 
 	"github.com/gocmbo/cmbo/cmbo/bench"
 	"github.com/gocmbo/cmbo/cmbo/bench/report"
+	"github.com/gocmbo/cmbo/internal/names"
 )
 
 // writeReport writes the report of the experiment in a folder from its records alone.
@@ -69,22 +70,22 @@ func notes(s *bench.Settings, records []bench.Record) []string {
 			text += fmt.Sprintf(format, args...)
 		}
 	}
-	say(p.Own, "HPO-B's own division of the tasks and its initial configurations: %s.", count(repeats, "initialisation"))
+	say(p.Own, "HPO-B's own division of the tasks and its initial configurations: %s.", names.Count(repeats, "initialisation"))
 	say(!p.Own, "%s of the tasks, a share of %g of them being sources; %s of each new task with %s.",
-		count(p.Splits, "random division"), p.SourceShare, count(repeats, "run"), count(p.Initial, "random observation"))
+		names.Count(p.Splits, "random division"), p.SourceShare, names.Count(repeats, "run"), names.Count(p.Initial, "random observation"))
 	say(true, " At most %s of each source; %s a run; seed %d.",
-		count(p.SourceRows, "observation"), count(p.Budget, "query"), p.Seed)
+		names.Count(p.SourceRows, "observation"), names.Count(p.Budget, "query"), p.Seed)
 	say(repeats < p.Repeats, " The protocol asks for %d of these repeats.", p.Repeats)
-	say(p.Sources > 0, " At most %s.", count(p.Sources, "source"))
+	say(p.Sources > 0, " At most %s.", names.Count(p.Sources, "source"))
 	say(p.Past != "", " The values of sources are %s.", p.Past)
-	say(p.Targets > 0, " At most %s of a division are tuned.", count(p.Targets, "new task"))
+	say(p.Targets > 0, " At most %s of a division are tuned.", names.Count(p.Targets, "new task"))
 	least, most := p.Clusters[0], p.Clusters[1]
-	say(least == most, " The variants of the paper that cluster have %s.", count(least, "cluster"))
+	say(least == most, " The variants of the paper that cluster have %s.", names.Count(least, "cluster"))
 	say(least < most, " The variants of the paper that cluster choose between %d and %d clusters by the scores of the partitions.", least, most)
 	out := []string{text + programs(records)}
 	for _, t := range s.Tables {
 		out = append(out, fmt.Sprintf("Space %s: %s with %d rows in %s.",
-			t.Space, count(t.Tasks, "task"), t.Rows, count(t.Dim, "dimension")))
+			t.Space, names.Count(t.Tasks, "task"), t.Rows, names.Count(t.Dim, "dimension")))
 	}
 	return out
 }
@@ -105,17 +106,6 @@ func programs(records []bench.Record) string {
 		text += fmt.Sprintf(" By %s: %s.", cmp.Or(by, "an unknown one"), strings.Join(made[by], ", "))
 	}
 	return text + "\n"
-}
-
-// count writes a number of things.
-func count(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	if stem, ok := strings.CutSuffix(thing, "y"); ok {
-		return fmt.Sprintf("%d %sies", n, stem)
-	}
-	return fmt.Sprintf("%d %ss", n, thing)
 }
 
 // writeRatios writes a table of areas under the curves of mean regret as ratios to a method's,

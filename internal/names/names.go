@@ -29,9 +29,11 @@ func Find[T any](of []T, nameOf func(T) string, kind, name string) (found T, err
 	return of[i], nil
 }
 
-// Count says how many there are of what a noun names: "1 row", "2 rows".
+// Count says how many there are of what a noun names: "1 row", "2 rows", "2 queries".
 func Count(n int, noun string) string {
-	if n != 1 {
+	if stem, ok := strings.CutSuffix(noun, "y"); n != 1 && ok {
+		noun = stem + "ies"
+	} else if n != 1 {
 		noun += "s"
 	}
 	return fmt.Sprint(n, " ", noun)

@@ -9,6 +9,7 @@ import (
 // TestCount: one is not said to be several.
 func TestCount(t *testing.T) {
 	require.Equal(t, []string{"0 rows", "1 row", "2 rows"}, []string{Count(0, "row"), Count(1, "row"), Count(2, "row")})
+	require.Equal(t, []string{"1 query", "2 queries", "0 queries"}, []string{Count(1, "query"), Count(2, "query"), Count(0, "query")})
 }
 
 // TestFind: a name is found whatever its letters' case, and one that is missing is named beside those that there are.

@@ -12,6 +12,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
@@ -98,7 +99,7 @@ func adviceText(p *plot.Page, a *study.Advice) {
 		}
 		items = append(items, strings.TrimSuffix(item, ": "))
 	}
-	p.Text(fmt.Sprintf("What the past was found to bear on this task, after %s:", plural(a.Observations, "value")))
+	p.Text(fmt.Sprintf("What the past was found to bear on this task, after %s:", names.Count(a.Observations, "value")))
 	p.List(items...)
 }
 
@@ -153,7 +154,7 @@ func parameterCharts(p *plot.Page, t *study.Study, m *study.State, model []study
 	case model == nil:
 		caption += "The model's curves are being computed; they are here when the page is loaded again."
 	case len(model) > 0 && model[0].Observations < n:
-		caption += fmt.Sprintf("The curve is what the model expected after %s, with the interval that holds 90 %% of it, the other parameters being those of the best point then.", plural(model[0].Observations, "observation"))
+		caption += fmt.Sprintf("The curve is what the model expected after %s, with the interval that holds 90 %% of it, the other parameters being those of the best point then.", names.Count(model[0].Observations, "observation"))
 	default:
 		caption += "The curve is what the model expects, with the interval that holds 90 % of it, where the other parameters are those of the best point."
 	}

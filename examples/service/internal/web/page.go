@@ -13,6 +13,7 @@ import (
 	"github.com/gocmbo/cmbo/cmbo"
 	"github.com/gocmbo/cmbo/examples/service/api"
 	"github.com/gocmbo/cmbo/examples/service/internal/study"
+	"github.com/gocmbo/cmbo/internal/names"
 	"github.com/gocmbo/cmbo/internal/plot"
 )
 
@@ -71,7 +72,7 @@ func intro(t *study.Study, m *study.State) string {
 		goal = "Smaller values are better."
 	}
 	asked := m.Counts.Asked()
-	parts := []string{fmt.Sprintf("%s asked: %d told, %d open", plural(asked, "trial"), m.Counts.Told, m.Counts.Open)}
+	parts := []string{fmt.Sprintf("%s asked: %d told, %d open", names.Count(asked, "trial"), m.Counts.Told, m.Counts.Open)}
 	if n := m.Counts.Failed; n > 0 {
 		parts = append(parts, fmt.Sprintf("%d failed", n))
 	}
@@ -83,14 +84,14 @@ func intro(t *study.Study, m *study.State) string {
 	}
 	line := strings.Join(parts, ", ") + "."
 	if n := m.Observations - m.Counts.Told; n > 0 {
-		line += fmt.Sprintf(" %s made elsewhere.", plural(n, "observation"))
+		line += fmt.Sprintf(" %s made elsewhere.", names.Count(n, "observation"))
 	}
 	prior := "It started without a prior."
 	if s := summary(t); s.Prior != "" {
-		prior = fmt.Sprintf("It runs with the prior `%s` of %s.", priorLabel(s), plural(t.PastTasks(), "past task"))
+		prior = fmt.Sprintf("It runs with the prior `%s` of %s.", priorLabel(s), names.Count(t.PastTasks(), "past task"))
 	}
 	if m.Enqueued > 0 {
-		line += fmt.Sprintf(" %s enqueued.", plural(m.Enqueued, "point"))
+		line += fmt.Sprintf(" %s enqueued.", names.Count(m.Enqueued, "point"))
 	}
 	if name, _ := t.Objective(); name != "" {
 		goal = fmt.Sprintf("The objective is `%s`. ", strings.ReplaceAll(name, "`", "'")) + goal
@@ -98,17 +99,10 @@ func intro(t *study.Study, m *study.State) string {
 	return line + " " + goal + " " + prior
 }
 
-func plural(n int, thing string) string {
-	if n == 1 {
-		return "1 " + thing
-	}
-	return strconv.Itoa(n) + " " + thing + "s"
-}
-
 // bestTable shows the best point, exactly and in the form that a request takes.
 func bestTable(p *plot.Page, t *study.Study, m *study.State, a *study.Advice) {
 	if m.Best == nil && m.Observations > 0 {
-		p.Text(fmt.Sprintf("None of %s holds the limits of all outputs yet.", plural(m.Observations, "value")))
+		p.Text(fmt.Sprintf("None of %s holds the limits of all outputs yet.", names.Count(m.Observations, "value")))
 		return
 	}
 	if m.Best == nil {
@@ -171,7 +165,7 @@ func settings(p *plot.Page, t *study.Study) {
 	text := fmt.Sprintf("The model: %s. As `POST /v1/studies` takes them; what is not there has the default.", t.Model())
 	space := t.Space()
 	if n := space.NumCandidates(); n > 0 {
-		text += fmt.Sprintf(" The list of %s is left out here: `GET /v1/studies/%s` has it.", plural(n, "candidate"), t.ID())
+		text += fmt.Sprintf(" The list of %s is left out here: `GET /v1/studies/%s` has it.", names.Count(n, "candidate"), t.ID())
 		only, err := cmbo.NewSpace(space.Params()...)
 		if err != nil {
 			return
@@ -548,7 +542,7 @@ func priorChanges(events []api.Event) string {
 	if last < 0 {
 		return ""
 	}
-	return fmt.Sprintf(" After %s another prior took the place of the one before.", plural(last, "trial"))
+	return fmt.Sprintf(" After %s another prior took the place of the one before.", names.Count(last, "trial"))
 }
 
 // shownSteps bounds the values of a figure of curves, but for the last one of each.
